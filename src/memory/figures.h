@@ -1,0 +1,84 @@
+// The statistics of one memory; see mr_memory_stats.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "millrace/memory.h"
+
+namespace mr {
+
+// What a caller was given.
+struct Grant {
+  uint64_t requested = 0;  // as asked
+  uint64_t bytes = 0;      // after rounding
+  uint32_t tag = MR_TAG_OTHER;
+};
+
+inline void set_counter(mr_counter* counter, uint64_t value) {
+  if (value > counter->current) counter->total += value - counter->current;
+  counter->current = value;
+  counter->peak = std::max(counter->peak, value);
+}
+
+inline void reset_peak(mr_counter* counter) { counter->peak = counter->current; }
+
+// Under the pool's lock. `active` and `reserved` may go up and down within one operation; what readers
+// see is brought up to date by settle(), once per operation, so that a peak never shows a state that
+// no caller could have observed.
+class Figures {
+ public:
+  uint64_t reserved() const { return reserved_; }
+  uint64_t active() const { return active_; }
+  const mr_memory_stats& read() const { return stats_; }
+
+  void taken(uint64_t bytes) {
+    reserved_ += bytes;
+    ++stats_.driver_allocations;
+  }
+  void returned(uint64_t bytes) {
+    reserved_ -= bytes;
+    ++stats_.driver_frees;
+  }
+  void granted(const Grant& grant) {
+    set_counter(&stats_.requested, stats_.requested.current + grant.requested);
+    set_counter(&stats_.allocated, stats_.allocated.current + grant.bytes);
+    mr_counter* tag = &stats_.tags[grant.tag];
+    set_counter(tag, tag->current + grant.bytes);
+    active_ += grant.bytes;
+    ++stats_.allocations;
+  }
+  // Freed by the caller; it stays active until finished().
+  void freed(const Grant& grant) {
+    set_counter(&stats_.requested, stats_.requested.current - grant.requested);
+    set_counter(&stats_.allocated, stats_.allocated.current - grant.bytes);
+    mr_counter* tag = &stats_.tags[grant.tag];
+    set_counter(tag, tag->current - grant.bytes);
+    ++stats_.frees;
+  }
+  // No queued work can use these bytes any more, or only such as the next user is ordered behind.
+  void finished(uint64_t bytes) { active_ -= bytes; }
+  void retried() { ++stats_.retries; }
+  void out_of_memory() { ++stats_.out_of_memory; }
+
+  void settle() {
+    set_counter(&stats_.active, active_);
+    set_counter(&stats_.reserved, reserved_);
+    set_counter(&stats_.inactive, reserved_ - active_);
+  }
+
+  void reset_peaks() {
+    for (mr_counter* counter : {&stats_.requested, &stats_.allocated, &stats_.active,
+                                &stats_.reserved, &stats_.inactive}) {
+      reset_peak(counter);
+    }
+    for (mr_counter& tag : stats_.tags) reset_peak(&tag);
+  }
+
+ private:
+  mr_memory_stats stats_ = {};
+  uint64_t active_ = 0;
+  uint64_t reserved_ = 0;
+};
+
+}  // namespace mr

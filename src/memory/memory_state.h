@@ -1,0 +1,68 @@
+// The allocator behind mr_memory: a stream-ordered pool over one device, or the host application's own
+// allocator, with the statistics of memory.h.
+//
+// Knows streams only by their native handle and their id, which is unique for the process.
+// Thread-safe. Callbacks, and calls that may wait for the device, are made without a lock that a hit of
+// another thread, or the callback itself, could need. Nothing here throws.
+#pragma once
+
+#include <memory>
+
+#include "backend/backend.h"
+#include "core/object.h"
+#include "millrace/memory.h"
+
+namespace mr {
+
+// A stream as memory sees it. id 0 with a null handle: no stream; the memory is idle before and after.
+struct StreamRef {
+  void* native = nullptr;
+  uint64_t id = 0;
+};
+
+class PinnedMemory;
+class Pool;
+
+// The backend and device that a config names. AUTO is the first backend with a usable first device; the
+// host is last and always there.
+Status choose_device(uint32_t backend, int32_t ordinal, Backend** out_backend, int* out_device);
+
+}  // namespace mr
+
+struct mr_memory final : mr::Object {
+ public:
+  static mr::Status create(const mr_memory_config& config, mr::Ref<mr_memory>* out);
+  // On a backend that is already chosen, as a context does.
+  static mr::Status create(mr::Backend& backend, int device, const mr_memory_config& config,
+                           mr::Ref<mr_memory>* out);
+
+  mr::Backend& backend() const { return *backend_; }
+  int device() const { return device_; }
+
+  // See the functions of the same names in memory.h. alignment 0 means 256.
+  mr::Status allocate(mr::StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag,
+                      void** out);
+  mr::Status free(mr::StreamRef stream, void* address);
+  mr::Status use(mr::StreamRef stream, void* address);
+  mr::Status trim(uint64_t target_bytes, uint64_t* out_reserved);
+  mr::Status set_limit(uint64_t limit_bytes);
+  void stats(mr_memory_stats* out);
+  void reset_peaks();
+
+  // Pinned host memory; counted in stats.pinned. Blocking.
+  mr::Status allocate_pinned(uint64_t bytes, void** out);
+  void free_pinned(void* address);
+
+  // The stream is about to go away and its work is done (or ordered before whatever comes next on
+  // the device): its cached blocks become usable on any stream. Called once per stream.
+  void retire(mr::StreamRef stream);
+
+ private:
+  mr_memory(mr::Backend& backend, int device);
+  ~mr_memory() override;
+
+  mr::Backend* backend_;
+  int device_;
+  std::unique_ptr<mr::Pool> pool_;
+  std::unique_ptr<mr::PinnedMemory> pinned_;
+};
