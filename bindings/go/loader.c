@@ -1,0 +1,2 @@
+/* Compiles the loader into the Go package, so that a Go program links no libmillrace. */
+#include "../loader/millrace_loader.c"
