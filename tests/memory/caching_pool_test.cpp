@@ -1,0 +1,466 @@
+// The caching pool, rule by rule.
+#include <future>
+#include <thread>
+
+#include "memory/pool_fixture.h"
+
+using namespace test;
+
+namespace {
+
+char* at(const Piece& piece) { return static_cast<char*>(piece.address); }
+
+}  // namespace
+
+TEST_CASE("sizes round to 256 bytes, and figures say both") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  const struct {
+    uint64_t bytes, rounded;
+  } rows[] = {{1, 256}, {255, 256}, {256, 256}, {257, 512}, {kMiB - 1, kMiB}, {kMiB, kMiB},
+              {kMiB + 1, kMiB + 256}};
+  uint64_t requested = 0, allocated = 0;
+  for (const auto& row : rows) {
+    f.take(a, row.bytes);
+    requested += row.bytes;
+    allocated += row.rounded;
+    CHECK(f.stats().requested.current == requested);
+    CHECK(f.stats().allocated.current == allocated);
+  }
+  CHECK(f.stats().allocations == 7);
+}
+
+TEST_CASE("segments: 2 MiB for small requests, multiples of 2 MiB for large ones") {
+  const struct {
+    uint64_t bytes, alignment, segment;
+  } rows[] = {{1, 256, 2 * kMiB},
+              {kMiB, 256, 2 * kMiB},
+              {kMiB + 1, 256, 2 * kMiB},
+              {2 * kMiB, 256, 2 * kMiB},
+              {2 * kMiB + 1, 256, 4 * kMiB},
+              {100 * kMiB, 256, 100 * kMiB},
+              {1, 2 * kMiB, 2 * kMiB},
+              {512, 2 * kMiB, 4 * kMiB},  // what may have to be skipped counts
+              {2 * kMiB, 2 * kMiB, 4 * kMiB}};
+  for (const auto& row : rows) {
+    CAPTURE(row.bytes);
+    CAPTURE(row.alignment);
+    PoolFixture f;
+    f.take(f.device.stream(), row.bytes, row.alignment);
+    CHECK(f.device.held == row.segment);
+  }
+}
+
+TEST_CASE("small requests do not nibble at large segments while they can grow") {
+  PoolFixture f(10 * kMiB);
+  const StreamRef a = f.device.stream();
+  f.give(a, f.take(a, 8 * kMiB));
+  const Piece small = f.take(a, 256);
+  CHECK(f.stats().reserved.current == 10 * kMiB);
+  const Piece again = f.take(a, 8 * kMiB);
+  CHECK(f.stats().reserved.current == 10 * kMiB);
+  f.give(a, again);
+  // At the limit they do.
+  const Piece rest = f.take(a, 2 * kMiB - 256), more = f.take(a, 256);
+  CHECK(f.stats().reserved.current == 10 * kMiB);
+  CHECK(f.device.counts.releases == 0);
+  for (const Piece& piece : {small, rest, more}) f.give(a, piece);
+}
+
+TEST_CASE("best fit takes the smallest block that fits, the lowest among equals") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  const uint64_t sizes[] = {4096, 1024, 2048, 1024, 8192};
+  Piece pieces[5], fences[5];
+  for (int i = 0; i < 5; ++i) {
+    pieces[i] = f.take(a, sizes[i]);
+    fences[i] = f.take(a, 256);  // keeps neighbours from merging
+  }
+  for (const Piece& piece : pieces) f.give(a, piece);
+  CHECK(f.take(a, 1024).address == pieces[1].address);
+  CHECK(f.take(a, 1000).address == pieces[3].address);
+  CHECK(f.take(a, 1024).address == pieces[2].address);
+  CHECK(f.take(a, 1024).address == at(pieces[2]) + 1024);
+  CHECK(f.take(a, 4097).address == pieces[4].address);
+  CHECK(f.take(a, 4096).address == pieces[0].address);
+}
+
+TEST_CASE("neighbours merge in every order") {
+  const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (const auto& order : orders) {
+    PoolFixture f(2 * kMiB);
+    const StreamRef a = f.device.stream();
+    const Piece pieces[3] = {f.take(a, 512), f.take(a, 1024), f.take(a, 2 * kMiB - 1536)};
+    for (const int i : order) f.give(a, pieces[i]);
+    CHECK(f.take(a, 2 * kMiB).address == pieces[0].address);
+  }
+}
+
+TEST_CASE("alignment: every power of two up to 2 MiB, and the gap stays usable") {
+  for (uint64_t alignment = 256; alignment <= 2 * kMiB; alignment *= 2) {
+    CAPTURE(alignment);
+    PoolFixture f;
+    const StreamRef a = f.device.stream();
+    const Piece x = f.take(a, 1000, alignment);
+    CHECK(reinterpret_cast<uintptr_t>(x.address) % alignment == 0);
+    const Piece y = f.take(a, 1000, alignment);
+    CHECK(reinterpret_cast<uintptr_t>(y.address) % alignment == 0);
+    f.give(a, x);
+    CHECK(f.take(a, 1000, alignment).address == x.address);  // refitted exactly
+    f.verify();
+  }
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  const Piece x = f.take(a, 256, 64 * kKiB);
+  const Piece y = f.take(a, 256);
+  CHECK(at(y) < at(x));  // in the gap before it
+  CHECK(f.device.counts.reserves == 1);
+}
+
+TEST_CASE("reuse on the same stream costs no call of the driver") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  const Piece x = f.take(a, kMiB);
+  f.work(a, x);
+  f.give(a, x);
+  const uint64_t before = f.device.counts.driver();
+  for (int i = 0; i < 10; ++i) {
+    const Piece y = f.take(a, kMiB);
+    CHECK(y.address == x.address);
+    f.work(a, y);
+    f.give(a, y);
+  }
+  CHECK(f.device.counts.driver() == before);
+}
+
+TEST_CASE("the limit is exact, one segment below, at and above") {
+  PoolFixture f(4 * kMiB);
+  const StreamRef a = f.device.stream();
+  const Piece x = f.take(a, 2 * kMiB);
+  Piece y;
+  REQUIRE(f.try_take(a, 2 * kMiB + 1, &y).code == MR_OUT_OF_DEVICE_MEMORY);
+  REQUIRE(f.try_take(a, 2 * kMiB, &y).ok());
+  CHECK(f.refusal(a, 1) == MR_OUT_OF_DEVICE_MEMORY);
+  CHECK(f.device.counts.reserves == 2);
+  CHECK(f.stats().out_of_memory == 2);
+  f.give(a, x);
+  f.give(a, y);
+}
+
+TEST_CASE("an out-of-memory error tells what is needed to understand it") {
+  PoolFixture f(4 * kMiB, 100 * kMiB);
+  f.device.others = 30 * kMiB;
+  const StreamRef a = f.device.stream();
+  f.take(a, 2 * kMiB);
+  void* out = &f;
+  const Status status = f.pool.allocate(a, 5000000, 256, MR_TAG_KV, &out);
+  CHECK(out == &f);
+  CHECK(status.code == MR_OUT_OF_DEVICE_MEMORY);
+  CHECK(std::string(status.detail) ==
+        "requested 5000000 bytes, reserved 2097152, limit 4194304, free on the device 71303168 of "
+        "104857600");
+  REQUIRE(f.pool.set_limit(0).ok());
+  const Status refused = f.pool.allocate(a, 90 * kMiB, 256, MR_TAG_KV, &out);
+  CHECK(refused.domain == MR_DOMAIN_CUDA);
+  CHECK(refused.native == 2);
+  CHECK(std::string(refused.detail).find("limit none") != std::string::npos);
+}
+
+TEST_CASE("lowering the limit trims what is idle and leaves what is in use") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  const Piece x = f.take(a, 8 * kMiB);
+  f.give(a, f.take(a, 16 * kMiB));
+  REQUIRE(f.pool.set_limit(4 * kMiB).ok());
+  CHECK(f.stats().reserved.current == 8 * kMiB);
+  CHECK(f.stats().limit_bytes == 4 * kMiB);
+  CHECK(f.refusal(a, 1) == MR_OUT_OF_DEVICE_MEMORY);
+  f.give(a, x);
+  CHECK(f.refusal(a, 9 * kMiB) == MR_OUT_OF_DEVICE_MEMORY);
+  REQUIRE(f.pool.set_limit(0).ok());
+  f.give(a, f.take(a, 9 * kMiB));
+}
+
+TEST_CASE("trim stops at its target, and waits for queued work only if it must") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  const Piece idle = f.take({}, 4 * kMiB), busy = f.take(a, 8 * kMiB), live = f.take(a, 2 * kMiB);
+  f.work(a, busy);
+  f.give({}, idle);
+  f.give(a, busy);
+  CHECK(f.trim(14 * kMiB) == 14 * kMiB);
+  CHECK(f.trim(10 * kMiB) == 10 * kMiB);
+  CHECK_FALSE(f.device.idle(a));
+  CHECK(f.trim(10 * kMiB) == 10 * kMiB);
+  CHECK_FALSE(f.device.idle(a));
+  CHECK(f.trim(5 * kMiB) == 2 * kMiB);
+  CHECK(f.device.idle(a));
+  f.work(a, live);
+  CHECK(f.trim(0) == 2 * kMiB);
+  CHECK_FALSE(f.device.idle(a));  // nothing to gain by waiting
+  CHECK(f.stats().driver_frees == 2);
+}
+
+TEST_CASE("a free on another stream waits for the allocating one") {
+  PoolFixture f(2 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  const Piece x = f.take(a, 2 * kMiB);
+  f.work(a, x);
+  f.give(b, x);
+  CHECK(f.stats().active.current == 2 * kMiB);
+  CHECK(f.stats().allocated.current == 0);
+  SUBCASE("it goes to the freeing stream once that has happened") {
+    f.device.run(a);
+    const Piece y = f.take(b, 2 * kMiB);
+    f.work(b, y);
+    CHECK(f.device.counts.waits == 0);
+  }
+  SUBCASE("or with a wait") {
+    f.work(b, f.take(b, 2 * kMiB));
+    CHECK(f.device.counts.waits == 1);
+    CHECK_FALSE(f.device.idle(a));
+  }
+  SUBCASE("or to whom the host has waited for") {
+    f.work(f.device.stream(), f.take({}, 2 * kMiB));
+    CHECK(f.device.counts.synchronisations > 0);
+    CHECK(f.device.idle(a));
+  }
+}
+
+TEST_CASE("work of the freeing stream is waited for too") {
+  PoolFixture f(2 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  const Piece x = f.take(a, 2 * kMiB);
+  f.order(a, b);
+  f.work(b, x);
+  f.give(b, x);
+  SUBCASE("by the allocating stream") { f.work(a, f.take(a, 2 * kMiB)); }
+  SUBCASE("by the host") { f.work(a, f.take({}, 2 * kMiB)); }
+  SUBCASE("by a third") {
+    const StreamRef c = f.device.stream();
+    f.work(c, f.take(c, 2 * kMiB));
+  }
+  SUBCASE("by a trim") { CHECK(f.trim() == 0); }
+}
+
+TEST_CASE("use is noted once, and not for the stream that owns the memory") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  const Piece x = f.take(a, 256);
+  f.use(a, x);
+  f.use({}, x);
+  f.give(a, x);
+  CHECK(f.device.counts.records == 0);
+  const Piece y = f.take(a, 256);
+  for (int i = 0; i < 3; ++i) f.use(b, y);
+  f.give(b, y);
+  CHECK(f.device.counts.records == 1);  // of the owner: the freeing stream needs none
+  CHECK(f.pool.use(a, y.address).code == MR_INVALID_ARGUMENT);
+}
+
+TEST_CASE("no stream: only idle memory is handed out, and what comes back is idle") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  const Piece x = f.take(a, kMiB);
+  f.work(a, x);
+  f.give(a, x);
+  const Piece y = f.take({}, kMiB);
+  CHECK(y.address != x.address);
+  f.work(b, y);
+  f.finish(b);
+  f.give({}, y);
+  CHECK(f.device.counts.records == 0);
+  f.work(a, f.take(a, kMiB + 1));
+  const Piece z = f.take(b, kMiB);
+  f.work(b, z);
+  CHECK(z.address == y.address);
+}
+
+TEST_CASE("M14: no stream, at the limit: what is busy is waited for") {
+  PoolFixture f(2 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  const Piece x = f.take(a, 2 * kMiB);
+  f.work(a, x);
+  f.give(a, x);
+  const Piece y = f.take({}, 2 * kMiB);
+  CHECK(y.address == x.address);
+  CHECK(f.device.idle(a));
+  f.work(b, y);
+  CHECK(f.stats().retries == 0);  // nothing was given back to the device
+  f.finish(b);
+  f.give({}, y);
+}
+
+TEST_CASE("pieces of several streams merge when they are waited for") {
+  PoolFixture f(2 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream(), c = f.device.stream();
+  const Piece x = f.take(a, kMiB), y = f.take(b, kMiB);
+  f.work(a, x);
+  f.work(b, y);
+  f.give(a, x);
+  f.give(b, y);
+  const Piece z = f.take(c, 2 * kMiB);
+  f.work(c, z);
+  CHECK(f.device.counts.reserves == 1);
+}
+
+TEST_CASE("memory of others comes after growth, and with a wait") {
+  PoolFixture f(4 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  const Piece x = f.take(a, 2 * kMiB);
+  f.work(a, x);
+  f.give(a, x);
+  const Piece y = f.take(b, 2 * kMiB);
+  CHECK(y.address != x.address);
+  CHECK(f.device.counts.waits == 0);
+  const Piece z = f.take(b, 256);
+  CHECK(z.address == x.address);
+  CHECK(f.device.counts.waits == 1);
+  f.work(b, z);
+  f.work(b, y);
+  const Piece rest = f.take(a, 2 * kMiB - 256);  // what was not taken is still the donor's
+  f.work(a, rest);
+  CHECK(f.device.counts.waits == 1);
+}
+
+TEST_CASE("addresses that are not allocated are refused") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  const Piece x = f.take(a, 1024);
+  int local = 0;
+  const mr_memory_stats before = f.stats();
+  CHECK(f.pool.free(a, &local).code == MR_INVALID_ARGUMENT);
+  CHECK(f.pool.free(a, at(x) + 256).code == MR_INVALID_ARGUMENT);
+  CHECK(f.pool.free({}, at(x) + 1).code == MR_INVALID_ARGUMENT);
+  CHECK(f.pool.use(a, &local).code == MR_INVALID_ARGUMENT);
+  CHECK(same_figures(f.stats(), before));
+  f.give(a, x);
+  CHECK(f.pool.free(a, x.address).code == MR_INVALID_ARGUMENT);
+  CHECK(f.pool.free({}, x.address).code == MR_INVALID_ARGUMENT);
+  const Piece y = f.take(a, 1024);
+  f.use(f.device.stream(), y);
+  f.give(a, y);  // pending
+  CHECK(f.pool.free(a, y.address).code == MR_INVALID_ARGUMENT);
+  CHECK(f.stats().frees == 2);
+}
+
+TEST_CASE("retire: live memory remembers what the stream had queued") {
+  PoolFixture f(2 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream(), c = f.device.stream();
+  const Piece x = f.take(a, kMiB), y = f.take(b, kMiB);
+  f.work(a, x);
+  f.use(a, y);
+  f.order(b, a);
+  f.work(a, y);
+  bool done = false;
+  SUBCASE("busy") {}
+  SUBCASE("done") {
+    f.device.run_all();
+    done = true;
+  }
+  f.pool.retire(a);
+  f.device.destroy(a);
+  f.pool.retire(a);  // nothing left to do
+  f.give(b, x);
+  f.give(b, y);
+  CHECK(f.stats().active.current == (done ? 0 : 2 * kMiB));
+  const Piece z = f.take(c, 2 * kMiB);
+  f.work(c, z);
+}
+
+TEST_CASE("retire while capturing keeps the cache until the stream comes back") {
+  PoolFixture f(2 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  const Piece x = f.take(a, kMiB);
+  f.work(a, x);
+  f.give(a, x);
+  REQUIRE(f.device.begin_capture(0, a.native).ok());
+  f.pool.retire(a);
+  void* graph = nullptr;
+  REQUIRE(f.device.end_capture(0, a.native, &graph).ok());
+  f.device.drop_graph(0, graph);
+  CHECK(f.refusal(b, 2 * kMiB) == MR_OUT_OF_DEVICE_MEMORY);
+  CHECK(f.trim() == 2 * kMiB);
+  CHECK(f.take(a, kMiB).address == x.address);
+  f.work(b, f.take(b, kMiB));
+}
+
+TEST_CASE("while capturing: hits only, and no other stream's memory") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  f.give(a, f.take(a, 4 * kMiB));
+  f.give(b, f.take(b, 8 * kMiB));
+  f.give({}, f.take({}, 16 * kMiB));
+  REQUIRE(f.device.begin_capture(0, a.native).ok());
+  const Piece own = f.take(a, 4 * kMiB), idle = f.take(a, 16 * kMiB);
+  CHECK(f.refusal(a, 8 * kMiB) == MR_CAPTURE_VIOLATION);
+  CHECK(f.stats().out_of_memory == 0);
+  // Others are not held up, and do not touch the capture.
+  f.give(b, f.take(b, 32 * kMiB));
+  REQUIRE(f.pool.set_limit(f.stats().reserved.current).ok());
+  CHECK(f.refusal(b, 41 * kMiB) == MR_OUT_OF_DEVICE_MEMORY);
+  f.give(b, own);
+  f.give(a, idle);
+  CHECK(f.trim() == 20 * kMiB);
+  void* graph = nullptr;
+  REQUIRE(f.device.end_capture(0, a.native, &graph).ok());
+  CHECK(f.trim() == 20 * kMiB);
+  f.device.drop_graph(0, graph);
+  CHECK(f.trim() == 0);
+}
+
+TEST_CASE("freed elsewhere while its stream captures: the graph first, then the stream's older work") {
+  PoolFixture f(2 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream(), c = f.device.stream();
+  const Piece x = f.take(a, 2 * kMiB);
+  f.work(a, x);
+  REQUIRE(f.device.begin_capture(0, a.native).ok());
+  f.give(b, x);
+  void* graph = nullptr;
+  REQUIRE(f.device.end_capture(0, a.native, &graph).ok());
+  CHECK(f.refusal(c, 2 * kMiB) == MR_OUT_OF_DEVICE_MEMORY);
+  f.device.drop_graph(0, graph);
+  CHECK(f.stats().active.current == 2 * kMiB);  // the work from before the capture
+  f.work(c, f.take(c, 2 * kMiB));
+}
+
+TEST_CASE("graphs may outlive the pool") {
+  FakeBackend device;
+  const StreamRef a = device.stream();
+  void* graph = nullptr;
+  {
+    mr::CachingPool pool(device, 0, 0);
+    void* x = nullptr;
+    REQUIRE(pool.allocate(a, kMiB, 256, 0, &x).ok());
+    REQUIRE(device.begin_capture(0, a.native).ok());
+    REQUIRE(pool.free(a, x).ok());
+    REQUIRE(device.end_capture(0, a.native, &graph).ok());
+  }
+  device.drop_graph(0, graph);
+  CHECK(device.held == 0);
+}
+
+TEST_CASE("hits of other threads go on while one takes memory, gives it back or waits") {
+  PoolFixture f(4 * kMiB);
+  const StreamRef a = f.device.stream(), b = f.device.stream();
+  const Piece spare = f.take(b, 256);
+  f.give(b, spare);
+  int calls = 0;
+  f.device.on_slow_call = [&] {
+    ++calls;
+    auto hit = std::async(std::launch::async, [&] {
+      f.give(b, f.take(b, 256));
+      return f.stats().reserved.current;
+    });
+    REQUIRE(hit.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+    CHECK(hit.get() <= 4 * kMiB);
+  };
+  const Piece x = f.take(a, 2 * kMiB);
+  CHECK(calls == 1);
+  f.work(a, x);
+  f.give(a, x);
+  CHECK(f.trim(2 * kMiB) == 2 * kMiB);
+  CHECK(calls >= 3);
+  f.device.on_slow_call = nullptr;
+  CHECK(f.device.most_held == 4 * kMiB);
+}

@@ -1,0 +1,103 @@
+// Looks inside a caching pool: "" if its structure holds, else the first thing that does not.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "memory/caching_pool.h"
+
+namespace mr {
+
+struct PoolProbe {
+  static std::string check(CachingPool& pool) {
+    CachingPool::Turn turn(pool);
+    Sums sums;
+    std::map<const Fence*, uint32_t> holders;
+    for (Segment* s = pool.segments_.first(); s != nullptr; s = s->later) {
+      uint64_t offset = 0;
+      if (s->first->before != nullptr) return "a segment's first block has one before it";
+      for (Block* b = s->first; b != nullptr; b = b->after) {
+        if (b->segment != s || b->address != s->address + offset) return "blocks do not tile";
+        if (b->bytes == 0 || b->bytes % kGranule != 0) return "a block has a wrong size";
+        if (b->after != nullptr && b->after->before != b) return "neighbours disagree";
+        if (std::string wrong = check_block(pool, *b, &sums); !wrong.empty()) return wrong;
+        for (const Fence* fence : b->uses.fences) ++holders[fence];
+        offset += b->bytes;
+      }
+      if (offset != s->bytes) return "blocks do not fill their segment";
+      sums.reserved += s->bytes;
+    }
+    for (const auto& [fence, count] : holders) {
+      if (fence->holders != count) return "a fence is held by others than blocks";
+    }
+    size_t listed = count_of(pool.idle_);
+    pool.streams_.for_each([&](PoolStream& stream) { listed += count_of(stream.cached); });
+    if (listed != sums.free_blocks) return "the lists hold other blocks than the free ones";
+    size_t pending = 0;
+    for (Block* b = pool.pending_.first(); b != nullptr; b = b->later) ++pending;
+    if (pending != sums.pending_blocks) return "the pending chain holds other blocks";
+    if (pool.live_.size() != sums.live_blocks) return "the index holds other blocks";
+    pool.figures_.settle();
+    const mr_memory_stats& stats = pool.figures_.read();
+    if (stats.requested.current != sums.requested) return "requested is wrong";
+    if (stats.allocated.current != sums.allocated) return "allocated is wrong";
+    if (stats.active.current != sums.active) return "active is wrong";
+    if (stats.reserved.current != sums.reserved) return "reserved is wrong";
+    return check_stats(stats);
+  }
+
+  // The invariants that memory.h promises.
+  static std::string check_stats(const mr_memory_stats& s) {
+    if (s.requested.current > s.allocated.current) return "requested > allocated";
+    if (s.allocated.current > s.active.current) return "allocated > active";
+    if (s.active.current > s.reserved.current) return "active > reserved";
+    if (s.inactive.current != s.reserved.current - s.active.current) return "inactive is wrong";
+    uint64_t tags = 0;
+    for (const mr_counter& tag : s.tags) tags += tag.current;
+    if (tags != s.allocated.current) return "the tags do not sum up to allocated";
+    for (const mr_counter* c : {&s.requested, &s.allocated, &s.active, &s.reserved, &s.inactive}) {
+      if (c->peak < c->current) return "a peak is below its current";
+      if (c->total < c->current) return "a total is below its current";
+    }
+    return "";
+  }
+
+ private:
+  struct Sums {
+    uint64_t requested = 0, allocated = 0, active = 0, reserved = 0;
+    size_t free_blocks = 0, pending_blocks = 0, live_blocks = 0;
+  };
+
+  static size_t count_of(const FreeBlocks& blocks) {
+    size_t count = 0;
+    blocks.for_each([&](Block&) { ++count; });
+    return count;
+  }
+
+  static std::string check_block(CachingPool& pool, Block& b, Sums* sums) {
+    if (b.active) sums->active += b.bytes;
+    if (b.state == BlockState::kAllocated) {
+      ++sums->live_blocks;
+      sums->allocated += b.bytes;
+      sums->requested += b.grant.requested;
+      if (pool.live_.find(b.address) != &b) return "an allocated block is not in the index";
+      return b.active && b.ties == 0 ? "" : "an allocated block is inactive or tied";
+    }
+    if (b.state == BlockState::kPending) {
+      ++sums->pending_blocks;
+      return pool.settled(b) ? "a pending block waits for nothing" : "";
+    }
+    ++sums->free_blocks;
+    if (b.active || !pool.settled(b)) return "a free block is in use";
+    if (b.after != nullptr && b.after->state == BlockState::kFree &&
+        b.after->uses.owner == b.uses.owner) {
+      return "free neighbours are not merged";
+    }
+    bool found = false;
+    pool.list_of(b).for_each([&](Block& other) { found |= &other == &b; });
+    return found ? "" : "a free block is not in its owner's list";
+  }
+};
+
+}  // namespace mr
