@@ -11,7 +11,7 @@ namespace mr {
 // What the caller's options allow.
 struct Preference {
   const char* forced = nullptr;     // only this kernel
-  bool fallback_is_error = false;   // only the first
+  bool fallback_is_error = false;   // only the first, unless one is forced
 };
 
 template <class Args>
@@ -51,7 +51,8 @@ Choice<Args> choose(const DeviceInfo& device, KernelList<Args> rows, const Args&
       break;
     }
     if (explain) add_reason(choice.refused, row.name, reason);
-    if (preference.fallback_is_error) break;
+    // Where a kernel is forced, it is the best that the caller wants.
+    if (preference.fallback_is_error && preference.forced == nullptr) break;
   }
   return choice;
 }

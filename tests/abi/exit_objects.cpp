@@ -58,18 +58,23 @@ Owned owned_static;
 thread_local Owned owned_local;
 
 bool owned = false;
+const char* ending = "";
+
+bool ends_by(const char* name) { return std::strcmp(ending, name) == 0; }
 
 bool make_both() {
   Objects& in_static = owned ? owned_static : raw_static;
   Objects& in_local = owned ? owned_local : raw_local;
-  return (in_static.context != nullptr || in_static.make("host.streams=deferred")) &&
-         in_local.make("host.streams=inline");
+  const char* threads = ends_by("thread_last") ? "host.threads=1" : "host.streams=deferred";
+  return (in_static.context != nullptr || in_static.make(threads)) &&
+         in_local.make("host.threads=1");
 }
 
-// A thread that outlives main's own: it ends the process, while its thread-local object is alive.
+// A thread that outlives main's own and has a thread-local object itself.
 void* last_thread(void*) {
   if (!make_both()) _exit(3);
   usleep(2000);
+  if (ends_by("thread_exit")) std::exit(0);
   return nullptr;
 }
 
@@ -78,13 +83,12 @@ void* last_thread(void*) {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   owned = std::strcmp(argv[1], "owned") == 0;
+  ending = argv[2];
   if (!make_both()) return 3;
-  if (std::strcmp(argv[2], "exit") == 0) std::exit(0);
-  if (std::strcmp(argv[2], "thread") == 0) {
-    pthread_t thread;
-    if (pthread_create(&thread, nullptr, last_thread, nullptr) != 0) return 4;
-    pthread_detach(thread);
-    pthread_exit(nullptr);
-  }
-  return 0;
+  if (ends_by("exit")) std::exit(0);
+  if (ends_by("return")) return 0;
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, last_thread, nullptr) != 0) return 4;
+  pthread_detach(thread);
+  pthread_exit(nullptr);
 }

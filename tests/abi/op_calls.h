@@ -55,6 +55,7 @@ inline void fill(mr_rope_args& args, Arena& arena) {
   args.input = floats(arena, 0, {2, 1, 4});
   args.positions = ints(arena, 0, {2});
   args.output = floats(arena, 1, {2, 1, 4});
+  args.rope = MR_ROPE_CONFIG_INIT;
 }
 inline void fill(mr_qkv_post_args& args, Arena& arena) {
   arena.longs[0][0] = 0;

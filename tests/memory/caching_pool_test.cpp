@@ -164,6 +164,9 @@ TEST_CASE("an out-of-memory error tells what is needed to understand it") {
   CHECK(refused.domain == MR_DOMAIN_CUDA);
   CHECK(refused.native == 2);
   CHECK(std::string(refused.detail).find("limit none") != std::string::npos);
+  f.device.fail_call(4);  // after the capture, the reserve and what trimming could bring
+  const Status blind = f.pool.allocate(a, 90 * kMiB, 256, MR_TAG_KV, &out);
+  CHECK(std::string(blind.detail).find("unknown") != std::string::npos);
 }
 
 TEST_CASE("lowering the limit trims what is idle and leaves what is in use") {

@@ -1,39 +1,11 @@
 // Every call of the device, and every allocation of host memory, is made to fail in turn: the call that
 // meets the failure reports it and changes nothing, and the same call succeeds afterwards.
-#include <cstdlib>
 #include <functional>
 #include <new>
 
 #include "memory/callback_pool.h"
+#include "memory/failing_new.h"
 #include "memory/pool_fixture.h"
-
-namespace {
-
-// Counts down on each allocation of this thread; at 0 it fails. Negative: off.
-thread_local int64_t allocations_left = -1;
-
-bool allocation_fails() {
-  return allocations_left >= 0 && test::inside_fake == 0 && allocations_left-- == 0;
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) {
-  void* memory = allocation_fails() ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  return allocation_fails() ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
-}
-void* operator new[](size_t bytes) { return operator new(bytes); }
-void* operator new[](size_t bytes, const std::nothrow_t& t) noexcept {
-  return operator new(bytes, t);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 using namespace test;
 

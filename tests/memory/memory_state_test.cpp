@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "memory/failing_new.h"
 #include "memory/pool_fixture.h"
 
 using namespace test;
@@ -65,6 +66,54 @@ TEST_CASE("alignments and tags outside their range are refused") {
     CHECK(reinterpret_cast<uintptr_t>(out) % std::max<uint64_t>(alignment, 256) == 0);
   }
   CHECK(m.stats().tags[MR_TAG_COUNT - 1].current == 5 * 256);
+}
+
+TEST_CASE("a host without memory is a status, not an exception") {
+  Memory m;
+  const StreamRef a = m.device.stream();
+  void *x = nullptr, *y = &m;
+  REQUIRE(m.memory->allocate(a, 256, 0, 0, &x).ok());
+  const mr_memory_stats before = m.stats();
+  const auto without_memory = [](auto&& call) {
+    allocations_left = 0;
+    const mr_status code = call().code;
+    allocations_left = -1;
+    return code;
+  };
+  const StreamRef b = m.device.stream();
+  CHECK(without_memory([&] { return m.memory->allocate(b, 256, 0, 0, &y); }) ==
+        MR_OUT_OF_HOST_MEMORY);
+  CHECK(without_memory([&] { return m.memory->use(b, x); }) == MR_OUT_OF_HOST_MEMORY);
+  CHECK(without_memory([&] { return m.memory->free(b, x); }) == MR_OUT_OF_HOST_MEMORY);
+  CHECK(without_memory([&] { return m.memory->allocate_pinned(1, &y); }) == MR_OUT_OF_HOST_MEMORY);
+  mr::Ref<mr_memory> other;
+  const mr_memory_config config = MR_MEMORY_CONFIG_INIT;
+  CHECK(without_memory([&] { return mr_memory::create(m.device, 0, config, &other); }) ==
+        MR_OUT_OF_HOST_MEMORY);
+  CHECK(y == &m);
+  CHECK(same_figures(m.stats(), before));
+}
+
+TEST_CASE("trim, limit, use and retire reach the pool") {
+  Memory m;
+  const StreamRef a = m.device.stream(), b = m.device.stream();
+  void *x = nullptr, *y = nullptr;
+  REQUIRE(m.memory->allocate(a, 2 * kMiB, 0, MR_TAG_KV, &x).ok());
+  REQUIRE(m.memory->use(b, x).ok());
+  m.device.touch(b, x, 2 * kMiB, 1);
+  REQUIRE(m.memory->free(a, x).ok());
+  CHECK(m.stats().active.current == 2 * kMiB);
+  m.memory->retire(a);
+  m.memory->retire(b);
+  m.device.destroy(a);
+  m.device.destroy(b);
+  REQUIRE(m.memory->set_limit(2 * kMiB).ok());
+  CHECK(m.memory->allocate({}, 4 * kMiB, 0, 0, &y).code == MR_OUT_OF_DEVICE_MEMORY);
+  uint64_t reserved = 1;
+  REQUIRE(m.memory->trim(0, &reserved).ok());
+  CHECK(reserved == 0);
+  REQUIRE(m.memory->trim(0, nullptr).ok());
+  CHECK(m.device.hazards().empty());
 }
 
 TEST_CASE("configs: both callbacks or neither, no unknown flag, a device that exists") {
@@ -139,6 +188,7 @@ TEST_CASE("pinned memory comes from the host application's allocator where there
   struct Host {
     uint64_t live = 0;
     uint32_t kind = ~0u;
+    uint64_t skew = 0;
     alignas(256) char bytes[512];
   } host;
   mr_memory_config config = MR_MEMORY_CONFIG_INIT;
@@ -147,7 +197,7 @@ TEST_CASE("pinned memory comes from the host application's allocator where there
     auto* h = static_cast<Host*>(user);
     h->live += bytes;
     h->kind = kind;
-    return static_cast<void*>(h->bytes);
+    return static_cast<void*>(h->bytes + h->skew);
   };
   config.deallocate = [](void* user, void*, uint64_t bytes, uint32_t, int32_t, void*) {
     static_cast<Host*>(user)->live -= bytes;
@@ -161,35 +211,58 @@ TEST_CASE("pinned memory comes from the host application's allocator where there
   m.memory->free_pinned(x);
   CHECK(host.live == 0);
   CHECK(m.device.pinned_held == 0);
+  host.skew = 8;
+  CHECK(m.memory->allocate_pinned(100, &x).code == MR_INVALID_ARGUMENT);
+  CHECK(host.live == 0);
+  CHECK(m.stats().pinned.current == 0);
 }
 
 TEST_CASE("R44: after a fork, only the release works, and it touches no device") {
-  Memory m;
-  const StreamRef a = m.device.stream();
-  void *x = nullptr, *pinned = nullptr;
+  static int returned;
+  returned = 0;
+  mr_memory_config config = MR_MEMORY_CONFIG_INIT;
+  SUBCASE("the library's own pool") {}
+  SUBCASE("the host application's allocator") {
+    config.allocate = [](void*, uint64_t bytes, uint64_t alignment, uint32_t, int32_t, void*) {
+      return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    };
+    config.deallocate = [](void*, void* address, uint64_t, uint32_t, int32_t, void*) {
+      std::free(address);
+      ++returned;
+    };
+  }
+  Memory m(config);
+  const StreamRef a = m.device.stream(), b = m.device.stream();
+  void *x = nullptr, *y = nullptr, *pinned = nullptr;
   REQUIRE(m.memory->allocate(a, 256, 0, 0, &x).ok());
+  REQUIRE(m.memory->allocate(a, 256, 0, 0, &y).ok());
   REQUIRE(m.memory->allocate_pinned(256, &pinned).ok());
+  REQUIRE(m.memory->use(b, x).ok());
   REQUIRE(m.memory->free(a, x).ok());
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
+    const int before = returned;
     void* out = nullptr;
     bool right = m.memory->allocate(a, 256, 0, 0, &out).code == MR_FORKED &&
-                 m.memory->free(a, x).code == MR_FORKED && m.memory->use(a, x).code == MR_FORKED &&
+                 m.memory->free(a, y).code == MR_FORKED && m.memory->use(a, y).code == MR_FORKED &&
                  m.memory->trim(0, nullptr).code == MR_FORKED &&
                  m.memory->set_limit(1).code == MR_FORKED &&
                  m.memory->allocate_pinned(1, &out).code == MR_FORKED;
     m.memory->free_pinned(pinned);
     m.memory->retire(a);
     m.memory = {};
-    right = right && m.device.counts.releases == 0 && m.device.counts.synchronisations == 0;
+    right = right && returned == before && m.device.counts.releases == 0 &&
+            m.device.counts.synchronisations == 0;
     _exit(right ? 0 : 1);
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
-  REQUIRE(m.memory->allocate(a, 256, 0, 0, &x).ok());
+  REQUIRE(m.memory->free(a, y).ok());
   m.memory = {};
   CHECK(m.device.held == 0);
+  CHECK(m.device.pinned_held == 0);
+  CHECK(returned == (config.allocate != nullptr ? 3 : 0));
 }

@@ -252,7 +252,8 @@ TEST_CASE("threads, each with a stream of its own, share one pool") {
     std::vector<Piece> pieces;
     for (int i = 0; i < kRounds; ++i) {
       Piece piece{nullptr, 1 + random() % (i % 16 == 0 ? 2 * kMiB : 32 * kKiB), 0};
-      const Status status = f.pool.allocate(own, piece.bytes, 256, random() % 5, &piece.address);
+      const auto tag = static_cast<uint32_t>(random() % MR_TAG_COUNT);
+      const Status status = f.pool.allocate(own, piece.bytes, 256, tag, &piece.address);
       if (status.ok()) {
         piece.life = ++lives;
         f.work(own, piece);

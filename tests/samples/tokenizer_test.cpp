@@ -165,7 +165,7 @@ TEST_CASE("tokenizer: a long word without a break takes n log n, not n squared")
   };
   CHECK(growth(fixture.tokenizer, word(20'000), word(80'000)) < 9);
   const Ids ids = fixture.tokenizer.encode(word(80'000), false);
-  CHECK(ids.size() < 40'000);
+  CHECK(ids.size() < 60'000);
   CHECK(fixture.tokenizer.decode(ids) == word(80'000));
 }
 

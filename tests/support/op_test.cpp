@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <set>
 
 namespace test {
 namespace {
@@ -192,11 +193,29 @@ bool have_cuda(std::string* why) {
   return info.cuda_status == MR_OK;
 }
 
+
+// The operators that have CUDA kernels. A test in ops/ belongs to the operator that its file is named
+// after; one whose operator is not here leaves CUDA out and says so.
+constexpr const char* kOnCuda[] = {"embedding", "matmul", "rmsnorm"};
+
+bool served_by_cuda(std::string* which) {
+  const std::string file = doctest::getContextOptions()->currentTest->m_file.c_str();
+  const size_t folder = file.rfind("/ops/");
+  if (folder == std::string::npos) return true;
+  *which = file.substr(folder + 5, file.find('_', folder) - folder - 5);
+  return std::find(std::begin(kOnCuda), std::end(kOnCuda), *which) != std::end(kOnCuda);
+}
+
+std::set<std::string> not_on_cuda;
+
 }  // namespace
 
 std::string skipped_devices() {
   std::string why;
-  return have_cuda(&why) ? "" : why;
+  if (!have_cuda(&why)) return why;
+  why.clear();
+  for (const std::string& name : not_on_cuda) why += (why.empty() ? "CUDA, for want of kernels: " : ", ") + name;
+  return why;
 }
 
 void for_each_place(const std::function<void(Place&)>& body, const char* options) {
@@ -207,6 +226,11 @@ void for_each_place(const std::function<void(Place&)>& body, const char* options
   }
   std::string why;
   if (!have_cuda(&why)) return;
+  std::string name;
+  if (!served_by_cuda(&name)) {
+    not_on_cuda.insert(name);
+    return;
+  }
   CAPTURE(std::string("cuda"));
   Place place(MR_BACKEND_CUDA, "cuda", options);
   body(place);
