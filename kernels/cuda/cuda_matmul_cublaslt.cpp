@@ -21,7 +21,7 @@ namespace {
 const char* reject(const DeviceInfo&, const MatmulArgs& args) {
   if (const char* reason = reject_call(args)) return reason;
   const Problem problem = problem_of(args);
-  if (const char* reason = reject_problem(problem)) return reason;
+  if (const char* reason = reject_problem(args, problem)) return reason;
   const auto* libraries = static_cast<const CudaLibraries*>(args.libraries);
   if (libraries == nullptr) return nullptr;
   if (libraries->cublaslt_missing()) return "cuBLASLt 13 is not on this machine";
@@ -68,7 +68,7 @@ Status launch_cublaslt(const Launch& at, const MatmulArgs& args) {
     return matmul_plain_row().launch(at, args);
   }
   const Problem problem = problem_of(args);
-  if (reject_problem(problem) != nullptr) return matmul_plain_row().launch(at, args);
+  if (reject_problem(args, problem) != nullptr) return matmul_plain_row().launch(at, args);
   const auto* prepared = static_cast<const PreparedMatmul*>(args.prepared);
   if (prepared != nullptr) {
     if (!fits(*prepared, args, problem)) return matmul_plain_row().launch(at, args);

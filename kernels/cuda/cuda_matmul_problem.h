@@ -40,6 +40,6 @@ bool fits(const PreparedMatmul& prepared, const MatmulArgs& args, const Problem&
 
 // nullptr, or why cuBLASLt does not serve the call with our semantics.
 const char* reject_call(const MatmulArgs& args);
-const char* reject_problem(const Problem& problem);
+const char* reject_problem(const MatmulArgs& args, const Problem& problem);
 
 }  // namespace mr::cuda

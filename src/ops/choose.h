@@ -17,7 +17,9 @@ struct Preference {
 template <class Args>
 struct Choice {
   const Kernel<Args>* kernel = nullptr;
-  char refused[384] = {};  // "name: reason; ..." of those passed over
+  char refused[384];  // "name: reason; ..." of those passed over
+
+  Choice() { refused[0] = '\0'; }  // not the whole text: this is made for every call
 };
 
 inline void add_reason(char (&out)[384], const char* name, const char* reason) {

@@ -139,8 +139,8 @@ Status mr_stream::scratch(uint64_t bytes, void** out) {
     MR_TRY(context_->watch(
         context_->backend().capture_info(context_->device(), native_, &capture)));
     if (capture.state == CaptureState::kActive) {
-      return capture_pool_ != nullptr ? capture_pool_->lease(bytes, out)
-                                      : lease(capture.id, bytes, out);
+      const bool from_pool = capture_pool_ != nullptr && pool_capture_id_ == capture.id;
+      return from_pool ? capture_pool_->lease(bytes, out) : lease(capture.id, bytes, out);
     }
   }
   void* const address = user_scratch_ != nullptr ? user_scratch_ : own_scratch_;
@@ -193,8 +193,12 @@ Status mr_stream::begin_capture(mr_graph_pool* pool) {
         mr::error(MR_CAPTURE_VIOLATION, "the stream is being captured already").about("stream"));
   }
   MR_TRY(context_->watch(context_->backend().begin_capture(context_->device(), native_)));
+  CaptureInfo capture;
+  MR_TRY(context_->watch(context_->backend().capture_info(context_->device(), native_, &capture)));
   if (pool != nullptr) pool->retain();
+  if (capture_pool_ != nullptr) capture_pool_->release();  // its capture was ended behind our back
   capture_pool_ = pool;
+  pool_capture_id_ = capture.id;
   return {};
 }
 

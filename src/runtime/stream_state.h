@@ -79,6 +79,7 @@ struct mr_stream final : mr::Object {
 
   mr::Ref<mr::ScratchReserve> capture_reserve_;
   mr_graph_pool* capture_pool_ = nullptr;  // one reference, of the capture that begin_capture() began
+  uint64_t pool_capture_id_ = 0;           // that capture
   uint64_t capture_id_ = 0;              // the capture that the lease below belongs to
   void* lease_ = nullptr;
   uint64_t lease_bytes_ = 0;

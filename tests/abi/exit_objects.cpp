@@ -57,6 +57,8 @@ thread_local Objects raw_local;
 Owned owned_static;
 thread_local Owned owned_local;
 
+constexpr const char* kNoThreads = "host.threads=1;host.blas=off";
+
 bool owned = false;
 const char* ending = "";
 
@@ -65,9 +67,8 @@ bool ends_by(const char* name) { return std::strcmp(ending, name) == 0; }
 bool make_both() {
   Objects& in_static = owned ? owned_static : raw_static;
   Objects& in_local = owned ? owned_local : raw_local;
-  const char* threads = ends_by("thread_last") ? "host.threads=1" : "host.streams=deferred";
-  return (in_static.context != nullptr || in_static.make(threads)) &&
-         in_local.make("host.threads=1");
+  const char* threads = ends_by("thread_last") ? kNoThreads : "host.streams=deferred";
+  return (in_static.context != nullptr || in_static.make(threads)) && in_local.make(kNoThreads);
 }
 
 // A thread that outlives main's own and has a thread-local object itself.

@@ -190,7 +190,9 @@ TEST_CASE("rope takes YaRN's gain from the factor unless it is given") {
                                               {0.5f, 1.0},
                                               {4.0f, 0.1 * std::log(4.0) + 1},
                                               {40.0f, 0.1 * std::log(40.0) + 1}};
-    for (const auto& [factor, gain] : gains) {
+    for (const auto& pair : gains) {
+      const float factor = pair.first;
+      const double gain = pair.second;
       CAPTURE(factor);
       config.factor = factor;
       config.attention_factor = 0.0f;

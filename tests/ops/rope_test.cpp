@@ -97,6 +97,22 @@ TEST_CASE("rope rotates pairs of either kind at every width") {
   });
 }
 
+TEST_CASE("rope takes heads of up to 65536 elements") {
+  test::for_each_place([](Place& place) {
+    for (const int32_t rotary : {0, 65534}) {
+      Tensor input(place, MR_F16, {2, 1, 65536}), output(place, MR_F16, {2, 1, 65536}),
+          positions(place, MR_I32, {2});
+      input.randomize(7);
+      positions.set({100, 3});
+      test::expect_run(kOp, place, arguments(input, positions, output, MR_ROPE_GPTJ, rotary));
+      const size_t rotated = rotary == 0 ? 65536 : 65534;
+      expect_rotated(
+          place, output,
+          rotate(input.get(), positions.get(), 1, 65536, MR_ROPE_GPTJ, rotated, 10000.0));
+    }
+  });
+}
+
 TEST_CASE("rope copies what is beyond rotary_dim") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
     for (const uint32_t pairing : {MR_ROPE_NEOX, MR_ROPE_GPTJ}) {

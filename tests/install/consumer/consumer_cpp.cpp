@@ -1,6 +1,6 @@
 // Adds two vectors on the host through the C++ binding, and sees a failure as an exception.
 #include <cstdio>
-#include <millrace/millrace.hpp>
+#include <millrace.hpp>
 #include <vector>
 
 int main() {
