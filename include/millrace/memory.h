@@ -52,8 +52,12 @@ MR_API void mr_memory_release(mr_memory* memory) MR_NOEXCEPT;
 /* mr_memory_allocate() : `bytes` of device memory that work enqueued on `stream` from now on may
  * use. stream NULL: usable on any stream, at once ([blocking] in that case if cached memory must
  * first become idle). `alignment` is a power of two up to 2 MiB; 0 means 256. Zero bytes succeed
- * with *out = NULL. On a hit no driver call is made; otherwise the pool grows, which is refused
- * while `stream` is capturing (CAPTURE_VIOLATION).
+ * with *out = NULL. On a hit no driver call is made; otherwise the pool grows, or `stream` waits
+ * for memory that others still use; both are refused while it is capturing (CAPTURE_VIOLATION).
+ * What is handed out while capturing comes after the stream's earlier work: launch the graph there
+ * or behind it, and keep the memory allocated while the graph may be launched. The device is asked
+ * for multiples of 2 MiB. A call that fails for want of memory may have given idle cache back:
+ * reserved and inactive are then less, and driver_frees more.
  * Errors: INVALID_ARGUMENT, OUT_OF_DEVICE_MEMORY (text: requested, reserved, limit, driver free),
  * CAPTURE_VIOLATION. [blocking] on growth, else [host]. */
 MR_API mr_status mr_memory_allocate(mr_memory* memory, mr_stream* stream, uint64_t bytes,
@@ -61,9 +65,13 @@ MR_API mr_status mr_memory_allocate(mr_memory* memory, mr_stream* stream, uint64
                                     mr_error* err) MR_NOEXCEPT;
 
 /* mr_memory_free() : gives memory back once the work enqueued so far on `stream` is done; the
- * stream's own later work may reuse it at once. stream NULL: the caller knows it to be idle.
- * address NULL is accepted. Errors: INVALID_ARGUMENT for an address this memory did not hand out or
- * that is already free. [host] */
+ * stream's own later work may reuse it at once. Work so far on the stream that it was allocated on
+ * is waited for too. stream NULL: the caller knows it to be idle on every stream. While one of
+ * these streams is capturing, the memory stays active until the graph that is being recorded is
+ * gone; the host application's own allocator cannot keep it so, and where it serves, memory that
+ * several streams use is not freed while one of them is capturing (CAPTURE_VIOLATION). address
+ * NULL is accepted. Errors: INVALID_ARGUMENT for an address this memory did not hand out or that
+ * is already free; CAPTURE_VIOLATION as above. [host] */
 MR_API mr_status mr_memory_free(mr_memory* memory, mr_stream* stream, void* address,
                                 mr_error* err) MR_NOEXCEPT;
 

@@ -123,9 +123,9 @@ const char* reject_problem(const MatmulArgs& args, const Problem& problem) {
   if (!problem.w.valid) return "w has no contiguous dimension, or overlapping rows";
   if (!problem.d.valid || !problem.d.by_rows) return "the rows of d are not contiguous";
   if (!problem.c.valid || !problem.c.by_rows) return "the rows of c are not contiguous";
-  // Seen with cuBLASLt 13.1 on an H200: with an operand below 16 bytes of alignment (an odd k or n, say)
-  // a bf16 product was rounded before the bf16 bias was added, and then again. The same in f16, and
-  // aligned bf16, rounded once, as op.h promises.
+  // Seen with cuBLASLt 13.1 on an H200: with an operand below 16 bytes of alignment (an odd k or n,
+  // say) a bf16 product was rounded before the bf16 bias was added, and then again. The same in
+  // f16, and aligned bf16, rounded once, as op.h promises.
   const int64_t least = std::min({problem.x.alignment, problem.w.alignment, problem.d.alignment});
   if (args.d_dtype == MR_BF16 && args.bias_dtype != MR_ABSENT && least < kAlignment) {
     return "it rounds a bf16 product before the bias where an operand is not aligned to 16 bytes";

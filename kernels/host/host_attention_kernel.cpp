@@ -148,23 +148,27 @@ void fetch(const AttentionArgs& args, const Sequence& s, int64_t kv_head, int64_
 // weights[0, kKeys) = scale * q . k for the keys [begin, end) of the block, -inf for the others.
 void score(const Block& block, int64_t begin, int64_t end, const float* q, int64_t dim, float scale,
            float* weights) {
-  const float kLow = -__builtin_inff();
-  for (int64_t i = 0; i < kKeys; ++i) weights[i] = kLow;
-  for (int64_t i = begin; i < end; i += 4) {
-    const int64_t n = min(4, end - i);
-    const float* k[4];
-    for (int64_t a = 0; a < 4; ++a) {
-      const float* at = a < n ? block.k[i + a] : nullptr;
-      k[a] = at != nullptr ? at : q;  // any readable row: its product is not used
+  const Vec low = splat(-__builtin_inff());
+  for (int64_t first = 0; first < kKeys; first += 8) {
+    float* to = weights + first;
+    for (int i = 0; i < 8; i += kLanes < 8 ? kLanes : 8) {
+      __builtin_memcpy(to + i, &low, kLanes < 8 ? sizeof low : 8 * sizeof(float));
     }
-    Vec sum[4] = {};
+    if (first + 8 <= begin || first >= end) continue;
+    const float* k[8];
+    int64_t seen[8];
+    for (int64_t i = 0; i < 8; ++i) {
+      seen[i] = first + i >= begin && first + i < end && block.k[first + i] != nullptr;
+      k[i] = seen[i] ? block.k[first + i] : q;  // any readable row: its product is not used
+    }
+    Vec sum[8] = {};
     for (int64_t d = 0; d < dim; d += kLanes) {
       const Vec qv = load(q + d);
-      repeat<4>([&](auto a) __attribute__((always_inline)) { sum[a] += qv * load(k[a] + d); });
+      repeat<8>([&](auto i) __attribute__((always_inline)) { sum[i] += qv * load(k[i] + d); });
     }
-    repeat<4>([&](auto a) __attribute__((always_inline)) {
-      if (a < n && block.k[i + a] != nullptr) weights[i + a] = total(sum[a]) * scale;
-    });
+    float all[8];
+    totals8(sum, all);
+    for (int64_t i = 0; i < 8; ++i) to[i] = seen[i] ? all[i] * scale : to[i];
   }
 }
 

@@ -11,7 +11,9 @@ void matmul_finish(const MatmulArgs& args, int64_t batch, int64_t m, int64_t n, 
                    const float* sums);
 
 // The row that calls a BLAS.
-inline constexpr int64_t kBlasRows = 32;  // from here on it wins over the library's own kernels
+// Below these the library's own kernels are as quick, and leave no other library's threads spinning.
+inline constexpr int64_t kBlasRows = 32;
+inline constexpr double kBlasProducts = 4e6;  // m * n * k
 const char* matmul_blas_reject(const DeviceInfo& device, const MatmulArgs& args);
 Status matmul_blas_launch(const Launch& launch, const MatmulArgs& args);
 

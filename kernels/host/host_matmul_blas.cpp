@@ -63,6 +63,9 @@ const char* matmul_blas_reject(const DeviceInfo&, const MatmulArgs& args) {
   if (args.batch_invariant) return "a BLAS may sum a row differently with other rows around it";
   if (args.k == 0) return "there is nothing to multiply";
   if (args.m < kBlasRows) return "too few rows to pay for a BLAS call";
+  const double products =
+      static_cast<double>(args.m) * static_cast<double>(args.n) * static_cast<double>(args.k);
+  if (products < kBlasProducts) return "too little work to pay for a BLAS call";
   if (args.d_dtype != MR_F32) return "d is not F32";
   if (std::max({args.m, args.n, args.k}) > INT32_MAX) return "an extent is beyond a BLAS's integers";
   BlasMatrix matrix;

@@ -20,8 +20,10 @@ struct Rows {
 };
 
 // sums[m, n] += the dot products of M rows of x and N rows of w over k elements.
+// Eight columns, of one row only, have their lanes added together.
 template <class W, int M, int N>
 MR_HOST_INLINE void tile(Rows<float> x, Rows<W> w, int64_t k, float* sums) {
+  static_assert(N != 8 || M == 1);
   Vec sum[M][N] = {};
   const auto step = [&](auto&& load_x, auto&& load_w) __attribute__((always_inline)) {
     if constexpr (M == 1) {
@@ -45,11 +47,17 @@ MR_HOST_INLINE void tile(Rows<float> x, Rows<W> w, int64_t k, float* sums) {
     step([&](int m) { return load_part(x.data + m * x.stride + i, k - i); },
          [&](int n) { return load_part(w.data + n * w.stride + i, k - i); });
   }
-  repeat<M>([&](auto m) __attribute__((always_inline)) {
-    repeat<N>([&](auto n) __attribute__((always_inline)) {
-      sums[m * kMatmulBlockColumns + n] += total(sum[m][n]);
+  if constexpr (N == 8) {
+    float all[N];
+    totals8(sum[0], all);
+    for (int n = 0; n < N; ++n) sums[n] += all[n];
+  } else {
+    repeat<M>([&](auto m) __attribute__((always_inline)) {
+      repeat<N>([&](auto n) __attribute__((always_inline)) {
+        sums[m * kMatmulBlockColumns + n] += total(sum[m][n]);
+      });
     });
-  });
+  }
 }
 
 // M rows against `columns` rows of w, N at a time.

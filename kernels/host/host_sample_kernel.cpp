@@ -15,10 +15,8 @@ namespace mr::host::MR_HOST_NAMESPACE {
 namespace {
 
 constexpr int64_t kBlock = kGumbelBlock;
-constexpr int kDigits = 3;
-constexpr int kShift[kDigits] = {21, 10, 0};
-constexpr uint32_t kDigitMask[kDigits] = {0x7ff, 0x7ff, 0x3ff};
-constexpr int kBuckets = 2048;
+constexpr int kDigits = 4;  // of 8 bits: a small vocabulary pays for clearing and scanning each histogram
+constexpr int kBuckets = 256;
 
 float low() { return -__builtin_inff(); }
 
@@ -120,6 +118,12 @@ int64_t find_largest(Row* row) {
   return best_first < 0 ? -1 : best_first + first_equal(best_block, row->largest);
 }
 
+bool any_starts_with(const uint32_t* keys, uint32_t prefix, int shift) {
+  uint32_t any = 0;
+  for (int64_t i = 0; i < kBlock; ++i) any |= ((keys[i] ^ prefix) >> shift) == 0 ? 1u : 0u;
+  return any != 0;
+}
+
 struct Histogram {
   int32_t count[kBuckets];
   double weight[kBuckets];
@@ -132,17 +136,17 @@ void fill(const Row& row, int digit, uint32_t prefix, bool weights, Histogram* h
   __builtin_memset(histogram, 0, sizeof *histogram);
   float x[kBlock];
   uint32_t keys[kBlock];
-  const int shift = kShift[digit];
-  const int above = digit == 0 ? 32 : kShift[digit - 1];
+  const int shift = 24 - 8 * digit;
   for (int64_t first = 0; first < row.vocab; first += kBlock) {
     load_block<T>(row, first, x);
     const uint32_t lowest = key_of(low());
     for (int64_t i = 0; i < kBlock; ++i) keys[i] = key_of(x[i]);
+    if (digit > 0 && !any_starts_with(keys, prefix, shift + 8)) continue;  // most, after a digit or two
     if (weights) weigh(row, first, x, keys);
     for (int64_t i = 0; i < kBlock; ++i) {
-      if (uint64_t{keys[i]} >> above != uint64_t{prefix} >> above || keys[i] == lowest) continue;
+      if ((uint64_t{keys[i] ^ prefix} >> (shift + 8)) != 0 || keys[i] == lowest) continue;
       if (weights && x[i] <= 0.0f) continue;  // dropped by an earlier filter, or too small to matter
-      const uint32_t bucket = keys[i] >> shift & kDigitMask[digit];
+      const uint32_t bucket = keys[i] >> shift & (kBuckets - 1);
       ++histogram->count[bucket];
       if (weights) histogram->weight[bucket] += static_cast<double>(x[i]);
     }
@@ -173,10 +177,10 @@ void filter_top_k(Row* row) {
   uint32_t prefix = 0;
   for (int digit = 0; digit < kDigits; ++digit) {
     fill<T>(*row, digit, prefix, false, &histogram);
-    int bucket = static_cast<int>(kDigitMask[digit]);
+    int bucket = kBuckets - 1;
     while (bucket >= 0 && histogram.count[bucket] < need) need -= histogram.count[bucket--];
     if (bucket < 0) return;  // fewer tokens than k have any probability: all stay
-    prefix |= static_cast<uint32_t>(bucket) << kShift[digit];
+    prefix |= static_cast<uint32_t>(bucket) << (24 - 8 * digit);
   }
   keep_above<T>(row, prefix, need);
 }
@@ -196,7 +200,7 @@ void filter_top_p(Row* row) {
     // The first bucket that reaches what is needed; the last one with any weight if rounding lets none.
     int found = -1;
     double left = need;
-    for (int bucket = static_cast<int>(kDigitMask[digit]); bucket >= 0; --bucket) {
+    for (int bucket = kBuckets - 1; bucket >= 0; --bucket) {
       if (histogram.weight[bucket] <= 0.0) continue;
       if (found >= 0) left -= histogram.weight[found];
       found = bucket;
@@ -204,7 +208,7 @@ void filter_top_p(Row* row) {
     }
     if (found < 0) return;
     need = left;
-    prefix |= static_cast<uint32_t>(found) << kShift[digit];
+    prefix |= static_cast<uint32_t>(found) << (24 - 8 * digit);
     if (digit < kDigits - 1) continue;
     // Ties have one weight each.
     const int64_t count = histogram.count[found];

@@ -7,7 +7,7 @@
 
 namespace mr::host {
 
-// Draws rows [begin, end) and advances their rng_offset. Uses about 24 KiB of stack and no scratch: logits
+// Draws rows [begin, end) and advances their rng_offset. Uses a few KiB of stack and no scratch: logits
 // are read again for each step instead of being kept.
 using SampleRows = void(const SampleArgs& args, int64_t begin, int64_t end);
 

@@ -27,6 +27,8 @@
 
 #if MR_HOST_LEVEL >= 3
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 #define MR_HOST_INLINE [[gnu::always_inline]] inline
@@ -126,20 +128,57 @@ MR_HOST_INLINE void repeat(F&& f) {
   }
 }
 
-// The sum of the lanes, halving: an order that depends on the level only.
-MR_HOST_INLINE float total(Vec v) {
-  typedef float Vec4 __attribute__((vector_size(16)));
+// The sums of the lanes of eight vectors, in to[0, 8). Lanes 0, 1, 2, 3 of each group of four are added as
+// (0 + 2) + (1 + 3), after the groups of a longer vector's upper half were added to those of its lower
+// half; then group 0 to group 1. total() adds one vector's lanes in the same order.
+typedef float Vec4 __attribute__((vector_size(16)));
+#if MR_HOST_LEVEL >= 3
 #if MR_HOST_LEVEL == 4
-  const Vec4 q = (__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 8, 9, 10, 11)) +
-                 (__builtin_shufflevector(v, v, 4, 5, 6, 7) + __builtin_shufflevector(v, v, 12, 13, 14, 15));
-#elif MR_HOST_LEVEL == 3
-  const Vec4 q = __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+MR_HOST_INLINE Vec8 fold(Vec v) {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+         __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+}
 #else
-  const Vec4 q = v;
+MR_HOST_INLINE Vec8 fold(Vec v) { return v; }
 #endif
-  const Vec4 half = q + __builtin_shufflevector(q, q, 2, 3, 0, 1);
+MR_HOST_INLINE Vec8 add_pairs(Vec8 a, Vec8 b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
+         __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+}
+MR_HOST_INLINE Vec8 add_quads(Vec8 ab, Vec8 cd) {
+  return __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+         __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+MR_HOST_INLINE void totals8(const Vec (&v)[8], float* to) {
+  const Vec8 low = add_quads(add_pairs(fold(v[0]), fold(v[1])), add_pairs(fold(v[2]), fold(v[3])));
+  const Vec8 high = add_quads(add_pairs(fold(v[4]), fold(v[5])), add_pairs(fold(v[6]), fold(v[7])));
+  const Vec8 sum = __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11) +
+                   __builtin_shufflevector(low, high, 4, 5, 6, 7, 12, 13, 14, 15);
+  __builtin_memcpy(to, &sum, sizeof sum);
+}
+MR_HOST_INLINE float total(Vec v) {
+  const Vec8 w = fold(v);
+  const Vec4 low = __builtin_shufflevector(w, w, 0, 1, 2, 3);
+  const Vec4 high = __builtin_shufflevector(w, w, 4, 5, 6, 7);
+  const Vec4 low2 = low + __builtin_shufflevector(low, low, 2, 3, 0, 1);
+  const Vec4 high2 = high + __builtin_shufflevector(high, high, 2, 3, 0, 1);
+  return (low2[0] + low2[1]) + (high2[0] + high2[1]);
+}
+#else
+MR_HOST_INLINE Vec4 totals4(Vec4 a, Vec4 b, Vec4 c, Vec4 d) {
+  const Vec4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Vec4 cd = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+}
+MR_HOST_INLINE void totals8(const Vec (&v)[8], float* to) {
+  store(totals4(v[0], v[1], v[2], v[3]), to);
+  store(totals4(v[4], v[5], v[6], v[7]), to + 4);
+}
+MR_HOST_INLINE float total(Vec v) {
+  const Vec4 half = v + __builtin_shufflevector(v, v, 2, 3, 0, 1);
   return half[0] + half[1];
 }
+#endif
 
 // e^x for x <= 0 (and a little above), NaN for NaN, 0 below -104: x = n ln 2 + r with |r| <= ln 2 / 2,
 // then the power series of e^r to its seventh term; error below 2 units in the last place.

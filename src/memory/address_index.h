@@ -9,8 +9,9 @@
 
 namespace mr {
 
-// A hash table chained through its nodes, so that insert and remove cannot fail: when the host has no
-// memory for more buckets, the chains just get longer. Node has `address` and `Node* next_in_bucket`.
+// A hash table chained through its nodes, so that insert and remove cannot fail: when the host has
+// no memory for more buckets, the chains just get longer. Node has `address` and `Node*
+// next_in_bucket`.
 template <class Node>
 class AddressIndex {
  public:
@@ -36,7 +37,8 @@ class AddressIndex {
     --size_;
   }
 
-  // Calls visit(node) for each node, in no order; visit may destroy the node but not touch the index.
+  // Calls visit(node) for each node, in no order; visit may destroy the node but not touch the
+  // index.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (size_t i = 0; i < count_; ++i) {
@@ -51,8 +53,8 @@ class AddressIndex {
  private:
   static constexpr size_t kFirst = 16;
 
-  // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, 6.4): addresses differ above
-  // their low 8 bits only.
+  // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, 6.4): addresses differ
+  // above their low 8 bits only.
   size_t bucket_of(const void* address) const noexcept {
     const uint64_t hash = (reinterpret_cast<uintptr_t>(address) >> 8) * 0x9e3779b97f4a7c15u;
     return static_cast<size_t>(hash >> 32) & (count_ - 1);

@@ -1,9 +1,11 @@
 // The pieces that the caching pool is made of.
 //
 //   Segment   one range of memory that the device gave, tiled by blocks without gaps
-//   Block     a part of a segment: free, allocated or pending; two free neighbours of the same owner
+//   Block     a part of a segment: free, allocated or pending; two free neighbours of the same
+//   owner
 //             are always merged
-//   owner     the stream whose order protects a free block: its own later work may reuse it at once.
+//   owner     the stream whose order protects a free block: its own later work may reuse it at
+//   once.
 //             No owner: no work uses the block any more, so any stream may have it ("idle")
 //   pending   freed, but other streams than its owner, or a captured graph, may still use it
 #pragma once
@@ -71,8 +73,8 @@ struct Block {
   Block* next_in_bucket = nullptr;  // AddressIndex
   Block* earlier = nullptr;         // Chain of pending or spare blocks
   Block* later = nullptr;
-  // The block's node of a BlockSet lives here while the block is in none, so that moving between sets
-  // never allocates.
+  // The block's node of a BlockSet lives here while the block is in none, so that moving between
+  // sets never allocates.
   BlockSet::node_type node;
   BlockSet::iterator place;
 };
@@ -117,6 +119,7 @@ class BlockStore {
   void prepare(size_t count);
   Block* get() noexcept;
   void put(Block& block) noexcept;
+  size_t used() const { return blocks_.size() - spare_count_; }
 
  private:
   std::deque<Block> blocks_;
@@ -124,8 +127,8 @@ class BlockStore {
   size_t spare_count_ = 0;
 };
 
-// Blocks set aside for a commit that comes after the lock was let go in between. Made, given back and
-// destroyed under the lock.
+// Blocks set aside for a commit that comes after the lock was let go in between. Made, given back
+// and destroyed under the lock.
 class SetAside {
  public:
   SetAside(BlockStore& store, size_t count) : store_(store) {

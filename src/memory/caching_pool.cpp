@@ -7,7 +7,8 @@ namespace mr {
 namespace {
 
 constexpr uint64_t kSegmentUnit = uint64_t{2} << 20;
-constexpr uint64_t kSmallLimit = uint64_t{1} << 20;  // larger requests get segments of their own size
+constexpr uint64_t kSmallLimit = uint64_t{1}
+                                 << 20;  // larger requests get segments of their own size
 
 }  // namespace
 
@@ -82,8 +83,9 @@ Status CachingPool::allocate(StreamRef stream, uint64_t bytes, uint64_t alignmen
         CaptureInfo capture;
         MR_TRY(streams_.capture(*request.stream, &capture));
         if (capture.state != CaptureState::kNone) {
-          return error(MR_CAPTURE_VIOLATION,
-                       "no cached memory fits, and more cannot be had while the stream is capturing")
+          return error(
+                     MR_CAPTURE_VIOLATION,
+                     "no cached memory fits, and more cannot be had while the stream is capturing")
               .about("stream");
         }
       }
@@ -197,9 +199,9 @@ Status CachingPool::free(StreamRef ref, void* address) {
   return {};
 }
 
-// Frees a block in the order of `stream`. Work of other streams is fenced now; of one that is capturing
-// later, because nothing may be recorded there, and what the capture may have recorded about the block
-// ties it to the graph.
+// Frees a block in the order of `stream`. Work of other streams is fenced now; of one that is
+// capturing later, because nothing may be recorded there, and what the capture may have recorded
+// about the block ties it to the graph. One that is gone is fenced if it comes back.
 Status CachingPool::close(Block& block, PoolStream& stream) {
   std::vector<PoolStream*>& users = block.uses.users;
   CaptureInfo capture;
@@ -243,9 +245,10 @@ Status CachingPool::close(Block& block, PoolStream& stream) {
   return {};
 }
 
-// Holds the block for the graph that the stream is recording. Where the capture has failed there will be
-// none; where it has just ended, on its own thread, the block was freed after it.
+// Holds the block for the graph that the stream is recording. Where the capture has failed there
+// will be none; where it has just ended, on its own thread, the block was freed after it.
 Status CachingPool::tie(Block& block, PoolStream& stream, Closing* closing) {
+  if (stream.gone) return {};
   CaptureInfo before, after;
   MR_TRY(streams_.capture(stream, &before));
   if (before.state != CaptureState::kActive) return {};
@@ -276,8 +279,8 @@ Status CachingPool::use(StreamRef ref, void* address) {
 
 void CachingPool::stats(mr_memory_stats* out) {
   Turn turn(*this);
-  // Freed memory whose work has finished is not active any more. A device that cannot say so is lost,
-  // which the next call that can fail reports.
+  // Freed memory whose work has finished is not active any more. A device that cannot say so is
+  // lost, which the next call that can fail reports.
   (void)poll();
   figures_.settle();
   const uint32_t struct_size = out->struct_size;

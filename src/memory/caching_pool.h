@@ -1,8 +1,8 @@
 // A stream-ordered cache over one device.
 //
-// Memory freed on a stream is reusable by that stream's later work at once: no event, no wait. Another
-// stream gets it only behind a fence. Where a request is not met from the stream's own free blocks or
-// from idle ones, it climbs a ladder, cheapest step first:
+// Memory freed on a stream is reusable by that stream's later work at once: no event, no wait.
+// Another stream gets it only behind a fence. Where a request is not met from the stream's own free
+// blocks or from idle ones, it climbs a ladder, cheapest step first:
 //
 //   1  freed memory whose fences have been reached meanwhile
 //   2  a new segment from the device, within the limit
@@ -10,7 +10,8 @@
 //   4  idle segments go back to the device to make room for a new one
 //   5  queued work is waited for; then 1 and 4 again
 //
-// New memory comes before a wait (3), because a wait couples two streams that the caller kept apart.
+// New memory comes before a wait (3), because a wait couples two streams that the caller kept
+// apart.
 #pragma once
 
 #include <memory>
@@ -52,7 +53,7 @@ class CachingPool final : public Pool {
     uint64_t alignment = kGranule;
     uint64_t segment_bytes = 0;  // a new segment for it
     bool small = false;
-    bool any_segment = false;    // look in segments of the other size too
+    bool any_segment = false;  // look in segments of the other size too
     uint64_t stream_id = 0;
     PoolStream* stream = nullptr;
     bool refused = false;  // the device had no segment
@@ -107,8 +108,8 @@ class CachingPool final : public Pool {
 
   Backend& backend_;
   const int device_;
-  // Held by whoever takes memory from the device, gives it back or waits for it, so that hits of other
-  // threads need not. Taken before mutex_; no callback needs it.
+  // Held by whoever takes memory from the device, gives it back or waits for it, so that hits of
+  // other threads need not. Taken before mutex_; no callback needs it.
   std::mutex slow_mutex_;
   std::mutex mutex_;  // guards all that follows; let go around calls that may wait for the device
 

@@ -18,8 +18,8 @@ Status CachingPool::allocate_slowly(Request* request, void** out) {
   return {};
 }
 
-// *out stays null where there is no memory to be had. Between the step that sets it and the caller the
-// lock is not let go.
+// *out stays null where there is no memory to be had. Between the step that sets it and the caller
+// the lock is not let go.
 Status CachingPool::climb(Turn& turn, Request* request, SetAside* aside, Block** out) {
   request->stream = streams_.find(request->stream_id);
   MR_TRY(poll());
@@ -48,8 +48,8 @@ Status CachingPool::grow(Turn& turn, Request* request, SetAside* aside, Block** 
   if (limit_ != 0 && (bytes > limit_ || figures_.reserved() > limit_ - bytes)) return {};
   auto segment = std::make_unique<Segment>();
   void* address = nullptr;
-  const Status status = turn.pause(
-      [&] { return backend_.reserve(device_, MemoryKind::kDevice, bytes, &address); });
+  const Status status =
+      turn.pause([&] { return backend_.reserve(device_, MemoryKind::kDevice, bytes, &address); });
   request->stream = streams_.find(request->stream_id);
   if (status.code == MR_OUT_OF_DEVICE_MEMORY || status.code == MR_OUT_OF_HOST_MEMORY) {
     request->refused = true;
@@ -73,8 +73,8 @@ Status CachingPool::grow(Turn& turn, Request* request, SetAside* aside, Block** 
   return {};
 }
 
-// Memory that queued work of other streams still uses: the request's stream waits for that work, so its
-// own work from now on may use the memory. The streams that gave it do not wait.
+// Memory that queued work of other streams still uses: the request's stream waits for that work, so
+// its own work from now on may use the memory. The streams that gave it do not wait.
 Status CachingPool::borrow(const Request& request, Block** out) {
   if (request.stream == nullptr) return {};
   Block* block = pending_for(request, false);
@@ -151,8 +151,8 @@ Status CachingPool::trim_and_grow(Turn& turn, Request* request, SetAside* aside,
   return {};
 }
 
-// Would giving `releasable` bytes back leave room for the request's segment? Where it would not, the
-// cache is left alone.
+// Would giving `releasable` bytes back leave room for the request's segment? Where it would not,
+// the cache is left alone.
 bool CachingPool::makes_room(const Request& request, uint64_t releasable) {
   const uint64_t bytes = request.segment_bytes;
   if (limit_ != 0 && (bytes > limit_ || figures_.reserved() - releasable > limit_ - bytes)) {
@@ -184,8 +184,8 @@ CachingPool::Prospect CachingPool::prospect(bool after_waiting) const {
   return out;
 }
 
-// Waits until all work that cached memory waits for is done, but for streams that are capturing. The
-// lock is let go meanwhile; what is freed by then is not waited for.
+// Waits until all work that cached memory waits for is done, but for streams that are capturing.
+// The lock is let go meanwhile; what is freed by then is not waited for.
 Status CachingPool::wait_for_work(Turn& turn) {
   MR_TRY(fence_late());
   Status status;

@@ -1,4 +1,5 @@
-// Freed memory that is not free yet: it waits for fences of other streams, or for a graph to go away.
+// Freed memory that is not free yet: it waits for fences of other streams, or for a graph to go
+// away.
 #include <new>
 
 #include "memory/caching_pool.h"
@@ -54,7 +55,8 @@ void CachingPool::collect_ties() noexcept {
   }
 }
 
-// Frees what has become free. Asks the device about fences, one question a stream, if there are any.
+// Frees what has become free. Asks the device about fences, one question a stream, if there are
+// any.
 Status CachingPool::poll() {
   collect_ties();
   bool any = false;
@@ -72,10 +74,8 @@ Status CachingPool::poll() {
 // Fences the work of streams that were capturing when the block was freed and are not any more.
 Status CachingPool::fence_late() {
   for (Block* block = pending_.first(); block != nullptr; block = block->later) {
-    if (block->ties != 0) continue;
     std::vector<PoolStream*>& late = block->uses.users;
     while (!late.empty()) {
-      if (late.back()->gone) break;
       block->uses.fences.reserve(block->uses.fences.size() + 1);
       Fence* fence = nullptr;
       MR_TRY(streams_.mark(*late.back(), &fence));
@@ -87,11 +87,10 @@ Status CachingPool::fence_late() {
   return {};
 }
 
-// Takes what a stream owns but does not use away from it, behind one fence: once that is reached, and
-// what else the blocks wait for, they are idle. Free blocks stay inactive throughout. Does nothing while
-// the stream is capturing.
+// Takes what a stream owns but does not use away from it, behind one fence: once that is reached,
+// and what else the blocks wait for, they are idle. Free blocks stay inactive throughout. Does
+// nothing while the stream is capturing.
 Status CachingPool::fence_owned(PoolStream& stream) {
-  if (stream.gone) return {};
   bool any = !stream.cached.empty();
   stream.cached.for_each([](Block& block) { block.uses.fences.reserve(1); });
   for (Block* block = pending_.first(); block != nullptr; block = block->later) {
@@ -111,8 +110,8 @@ Status CachingPool::fence_owned(PoolStream& stream) {
   return {};
 }
 
-// The free blocks of the stream wait for `point` only (null: for nothing) and have no owner any more.
-// Each has room for a fence.
+// The free blocks of the stream wait for `point` only (null: for nothing) and have no owner any
+// more. Each has room for a fence.
 void CachingPool::take_over(PoolStream& stream, Fence* point) noexcept {
   while (Block* block = stream.cached.any()) {
     stream.cached.remove(*block);
@@ -130,6 +129,7 @@ void CachingPool::retire(StreamRef ref) noexcept {
   Turn turn(*this);
   PoolStream* stream = streams_.find(ref.id);
   if (stream == nullptr) return;
+  stream->gone = false;
   Fence* point = nullptr;
   if (!streams_.last_point(*stream, &point)) {
     stream->gone = true;
@@ -142,8 +142,7 @@ void CachingPool::retire(StreamRef ref) noexcept {
   };
   if (point != nullptr) {
     try {
-      for_each_block(
-          [](Block& block) { block.uses.fences.reserve(block.uses.fences.size() + 1); });
+      for_each_block([](Block& block) { block.uses.fences.reserve(block.uses.fences.size() + 1); });
     } catch (const std::bad_alloc&) {
       // No room to note the fence everywhere, so it is waited for instead.
       (void)streams_.finish(*point);

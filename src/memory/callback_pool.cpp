@@ -109,8 +109,8 @@ Status CallbackPool::free(StreamRef ref, void* address) {
   return {};
 }
 
-// Makes the stream wait for all others that work with the memory. Waits that were enqueued before one
-// failed do no harm.
+// Makes the stream wait for all others that work with the memory. Waits that were enqueued before
+// one failed do no harm.
 Status CallbackPool::join_users(Loan& loan, PoolStream& stream) {
   std::vector<PoolStream*>& users = loan.uses.users;
   PoolStream* const owner = loan.uses.owner;
@@ -169,6 +169,7 @@ void CallbackPool::retire(StreamRef ref) noexcept {
   std::lock_guard lock(mutex_);
   PoolStream* stream = streams_.find(ref.id);
   if (stream == nullptr) return;
+  stream->gone = false;
   Fence* point = nullptr;
   if (!streams_.last_point(*stream, &point)) {
     stream->gone = true;
@@ -176,8 +177,7 @@ void CallbackPool::retire(StreamRef ref) noexcept {
   }
   if (point != nullptr) {
     try {
-      loans_.for_each(
-          [](Loan& loan) { loan.uses.fences.reserve(loan.uses.fences.size() + 1); });
+      loans_.for_each([](Loan& loan) { loan.uses.fences.reserve(loan.uses.fences.size() + 1); });
     } catch (const std::bad_alloc&) {
       // No room to note the fence everywhere, so it is waited for instead.
       (void)streams_.finish(*point);

@@ -1,5 +1,5 @@
-// The host application's own allocator: every request goes to it, nothing is cached, and what it gives is
-// counted. Its functions are called without a lock.
+// The host application's own allocator: every request goes to it, nothing is cached, and what it
+// gives is counted. Its functions are called without a lock.
 #pragma once
 
 #include <mutex>
@@ -22,7 +22,8 @@ class CallbackPool final : public Pool {
   Status allocate(StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag,
                   void** out) override;
   // The stream given waits for the other streams that use the memory, so that it is free after that
-  // stream as deallocate promises. CAPTURE_VIOLATION if there are others and one of all is capturing.
+  // stream as deallocate promises. CAPTURE_VIOLATION if there are others and one of all is
+  // capturing.
   Status free(StreamRef stream, void* address) override;
   Status use(StreamRef stream, void* address) override;
   Status trim(uint64_t target_bytes, uint64_t* out_reserved) override;

@@ -1,7 +1,8 @@
-// Memory that was freed while its stream was being captured belongs to the graph until that is gone.
+// Memory that was freed while its stream was being captured belongs to the graph until that is
+// gone.
 //
-// The backend calls a tie's drop() then, on any thread, perhaps inside a driver call: all it may do is
-// leave word. The pool collects it when it next looks for memory.
+// The backend calls a tie's drop() then, on any thread, perhaps inside a driver call: all it may do
+// is leave word. The pool collects it when it next looks for memory.
 #pragma once
 
 #include <atomic>

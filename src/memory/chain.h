@@ -3,7 +3,8 @@
 
 namespace mr {
 
-// T has `T* earlier` and `T* later`. An item is in at most one chain at a time; the chain owns nothing.
+// T has `T* earlier` and `T* later`. An item is in at most one chain at a time; the chain owns
+// nothing.
 template <class T>
 class Chain {
  public:

@@ -23,9 +23,9 @@ inline void set_counter(mr_counter* counter, uint64_t value) {
 
 inline void reset_peak(mr_counter* counter) { counter->peak = counter->current; }
 
-// Under the pool's lock. `active` and `reserved` may go up and down within one operation; what readers
-// see is brought up to date by settle(), once per operation, so that a peak never shows a state that
-// no caller could have observed.
+// Under the pool's lock. `active` and `reserved` may go up and down within one operation; what
+// readers see is brought up to date by settle(), once per operation, so that a peak never shows a
+// state that no caller could have observed.
 class Figures {
  public:
   uint64_t reserved() const { return reserved_; }

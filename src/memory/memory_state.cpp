@@ -113,9 +113,8 @@ Status mr_memory::allocate(StreamRef stream, uint64_t bytes, uint64_t alignment,
         .say(std::to_string(alignment).c_str());
   }
   if (bytes == 0) return *out = nullptr, Status();
-  return mr::guarded([&] {
-    return pool_->allocate(stream, bytes, std::max(alignment, mr::kGranule), tag, out);
-  });
+  return mr::guarded(
+      [&] { return pool_->allocate(stream, bytes, std::max(alignment, mr::kGranule), tag, out); });
 }
 
 Status mr_memory::free(StreamRef stream, void* address) {

@@ -1,9 +1,9 @@
-// The allocator behind mr_memory: a stream-ordered pool over one device, or the host application's own
-// allocator, with the statistics of memory.h.
+// The allocator behind mr_memory: a stream-ordered pool over one device, or the host application's
+// own allocator, with the statistics of memory.h.
 //
 // Knows streams only by their native handle and their id, which is unique for the process.
-// Thread-safe. Callbacks, and calls that may wait for the device, are made without a lock that a hit of
-// another thread, or the callback itself, could need. Nothing here throws.
+// Thread-safe. Callbacks, and calls that may wait for the device, are made without a lock that a
+// hit of another thread, or the callback itself, could need. Nothing here throws.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@
 
 namespace mr {
 
-// A stream as memory sees it. id 0 with a null handle: no stream; the memory is idle before and after.
+// A stream as memory sees it. id 0 with a null handle: no stream; the memory is idle before and
+// after.
 struct StreamRef {
   void* native = nullptr;
   uint64_t id = 0;
@@ -23,8 +24,8 @@ struct StreamRef {
 class PinnedMemory;
 class Pool;
 
-// The backend and device that a config names. AUTO is the first backend with a usable first device; the
-// host is last and always there.
+// The backend and device that a config names. AUTO is the first backend with a usable first device;
+// the host is last and always there.
 Status choose_device(uint32_t backend, int32_t ordinal, Backend** out_backend, int* out_device);
 
 }  // namespace mr

@@ -27,17 +27,16 @@ Status PinnedMemory::allocate(uint64_t bytes, void** out) {
 }
 
 Status PinnedMemory::take(Holding* holding) {
-  const Status none = error(MR_OUT_OF_HOST_MEMORY, "no pinned host memory of this size")
-                          .about("bytes");
+  const Status none =
+      error(MR_OUT_OF_HOST_MEMORY, "no pinned host memory of this size").about("bytes");
   if (holding->bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return none;
   if (allocate_ == nullptr) {
-    Status status = backend_.reserve(device_, MemoryKind::kPinned, holding->bytes,
-                                     &holding->address);
+    Status status =
+        backend_.reserve(device_, MemoryKind::kPinned, holding->bytes, &holding->address);
     if (status.code == MR_OUT_OF_DEVICE_MEMORY) status.code = MR_OUT_OF_HOST_MEMORY;
     return status;
   }
-  holding->address =
-      allocate_(user_, holding->bytes, kGranule, MR_MEMORY_PINNED, device_, nullptr);
+  holding->address = allocate_(user_, holding->bytes, kGranule, MR_MEMORY_PINNED, device_, nullptr);
   if (holding->address == nullptr) return none;
   if (gap_to(static_cast<const char*>(holding->address), kGranule) == 0) return {};
   give_back(*holding);

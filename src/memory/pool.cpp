@@ -12,12 +12,15 @@ Status out_of_memory(Backend& backend, int device, const Shortage& shortage) {
   uint64_t free = 0, total = 0;
   if (backend.memory_info(device, &free, &total).ok()) {
     std::snprintf(text, sizeof text,
-                  "requested %" PRIu64 " bytes, reserved %" PRIu64 ", limit %s, free on the device %"
-                  PRIu64 " of %" PRIu64, shortage.requested, shortage.reserved, limit, free, total);
+                  "requested %" PRIu64 " bytes, reserved %" PRIu64
+                  ", limit %s, free on the device %" PRIu64 " of %" PRIu64,
+                  shortage.requested, shortage.reserved, limit, free, total);
   } else {
     std::snprintf(text, sizeof text,
-                  "requested %" PRIu64 " bytes, reserved %" PRIu64 ", limit %s, free on the device "
-                  "unknown", shortage.requested, shortage.reserved, limit);
+                  "requested %" PRIu64 " bytes, reserved %" PRIu64
+                  ", limit %s, free on the device "
+                  "unknown",
+                  shortage.requested, shortage.reserved, limit);
   }
   return error(MR_OUT_OF_DEVICE_MEMORY, "device memory is exhausted")
       .from(shortage.domain, shortage.native)

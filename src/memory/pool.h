@@ -1,6 +1,6 @@
-// Where an mr_memory gets device memory: its own cache, or the host application's allocator. Streams,
-// statuses and statistics as in memory_state.h. Thread-safe. What is not void may throw std::bad_alloc
-// and has then changed nothing.
+// Where an mr_memory gets device memory: its own cache, or the host application's allocator.
+// Streams, statuses and statistics as in memory_state.h. Thread-safe. What is not void may throw
+// std::bad_alloc and has then changed nothing.
 #pragma once
 
 #include "memory/memory_state.h"
@@ -32,8 +32,8 @@ class Pool {
 struct Shortage {
   uint64_t requested = 0;
   uint64_t reserved = 0;
-  uint64_t limit = 0;     // 0: none
-  uint32_t domain = 0;    // of the refusal, if the device or the host application refused
+  uint64_t limit = 0;   // 0: none
+  uint32_t domain = 0;  // of the refusal, if the device or the host application refused
   int32_t native = 0;
 };
 Status out_of_memory(Backend& backend, int device, const Shortage& shortage);

@@ -36,12 +36,13 @@ Status StreamFences::capture(const PoolStream& stream, CaptureInfo* out) const {
   return backend_.capture_info(device_, stream.native, out);
 }
 
-// Asked twice, because the stream's own caller may begin a capture on another thread meanwhile: an event
-// that may have gone into it is thrown away.
+// Asked twice, because the stream's own caller may begin a capture on another thread meanwhile: an
+// event that may have gone into it is thrown away.
 Status StreamFences::mark(PoolStream& stream, Fence** out) {
+  *out = nullptr;
+  if (stream.gone) return {};
   CaptureInfo info;
   MR_TRY(capture(stream, &info));
-  *out = nullptr;
   if (info.state != CaptureState::kNone) return {};
   Fence* fence = spare();
   if (fence->event == nullptr) MR_TRY(backend_.make_event(device_, false, &fence->event));
@@ -129,8 +130,8 @@ bool StreamFences::last_point(PoolStream& stream, Fence** out) noexcept {
   } catch (const std::bad_alloc&) {
     *out = nullptr;
   }
-  // No fence to be had, so the work is waited for. If that fails too the device is lost, and with it
-  // everything that could still use the memory.
+  // No fence to be had, so the work is waited for. If that fails too the device is lost, and with
+  // it everything that could still use the memory.
   (void)backend_.synchronize_stream(device_, stream.native);
   return true;
 }

@@ -26,8 +26,8 @@ struct Fence {
 struct PoolStream {
   uint64_t id = 0;
   void* native = nullptr;
-  // It went away while it was captured, so nothing could be learnt about its work: what it cached stays
-  // untouched until the same stream is met again.
+  // It went away while it was captured, so nothing could be learnt about its work: what it cached
+  // stays untouched until the same stream is met again.
   bool gone = false;
   Chain<Fence> fences;  // recorded, held, and not known to be reached
   FreeBlocks cached;    // free blocks that it owns
@@ -46,7 +46,8 @@ class StreamFences {
   Status capture(const PoolStream& stream, CaptureInfo* out) const;
 
   // A fence behind all that is enqueued on the stream so far, held once. *out becomes null if the
-  // stream is being captured, which nothing may be recorded into. Throws std::bad_alloc.
+  // stream is being captured, which nothing may be recorded into, or is gone. Throws
+  // std::bad_alloc.
   Status mark(PoolStream& stream, Fence** out);
   // Work enqueued on the stream from now on comes after the fence.
   Status wait(const PoolStream& stream, const Fence& fence);
@@ -56,13 +57,14 @@ class StreamFences {
   // Finds out which fences are reached, asking for the oldest of each stream until one is not.
   // *out_any is set if any was; it is written even on failure.
   Status poll(bool* out_any);
-  // The last outstanding fence of each stream, held for the caller: where they are reached, all are.
+  // The last outstanding fence of each stream, held for the caller: where they are reached, all
+  // are.
   void last_fences(std::vector<Fence*>* out);
   // Waits for a fence that is held. Needs no lock.
   Status finish(const Fence& fence) const;
 
-  // What must be waited for when a stream goes away: *out is null if all its work is done, else a fence
-  // held once. False if the stream is being captured, when neither can be said.
+  // What must be waited for when a stream goes away: *out is null if all its work is done, else a
+  // fence held once. False if the stream is being captured, when neither can be said.
   bool last_point(PoolStream& stream, Fence** out) noexcept;
   // The stream's work so far is what `point` says; from then on it is not known any more.
   void replace(Uses* uses, PoolStream& stream, Fence* point) noexcept;

@@ -38,6 +38,7 @@ mr_ring::~mr_ring() {
 }
 
 Status mr_ring::check_slot(uint32_t slot) const {
+  MR_TRY(context_->check_alive());
   if (slot >= count_) return mr::invalid("slot", "is out of range", slot, int64_t{count_} - 1);
   return {};
 }

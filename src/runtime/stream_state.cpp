@@ -111,6 +111,7 @@ mr_stream::~mr_stream() {
 }
 
 Status mr_stream::set_workspace(void* address, uint64_t bytes) {
+  MR_TRY(context_->check_alive());
   if ((address == nullptr) != (bytes == 0)) {
     return mr::invalid("bytes", "does not fit the address: both or neither are zero",
                        static_cast<int64_t>(bytes));

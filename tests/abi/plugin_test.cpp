@@ -23,7 +23,7 @@ namespace {
 class Folder {
  public:
   Folder() {
-    std::string pattern = (fs::temp_directory_path() / "millrace-XXXXXX").string();
+    std::string pattern = (fs::temp_directory_path() / "millrace-test-XXXXXX").string();
     REQUIRE(mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }

@@ -49,19 +49,15 @@ printing='^(printf|puts|putchar|vprintf|__printf_chk|__vprintf_chk|perror|stdout
 process='^(fork|vfork|execv.*|execl.*|system|popen|signal|sigaction|atexit|on_exit|chdir|setenv|putenv|setlocale)$'
 grep -E "$ending" "$work/undefined" | grep -vE "$runtime_calls" && fail "the library can end the process"
 if [ -n "$objects" ]; then
-  checked=0
-  while IFS= read -r object; do
-    [ -n "$object" ] || continue
-    checked=$((checked + 1))
-    nm --undefined-only "$object" 2> "$work/nm_errors" | awk '{ print $2 }' |
-      grep -E "$ending|$printing|$process" | sed "s|^|$(basename "$object"): |" >> "$work/bad"
-  done < "$objects"
-  if [ -s "$work/bad" ]; then
-    cat "$work/bad"
+  checked=$(grep -c . "$objects")
+  [ "$checked" -gt 0 ] || fail "$objects names no object"
+  # "object:        U symbol"; a symbol's version does not occur in objects.
+  grep . "$objects" | xargs -d '\n' nm -A --undefined-only > "$work/references" || fail "nm"
+  if awk '{ sub(/.*\//, "", $1); print $1, $NF }' "$work/references" |
+      grep -E "^[^ ]+ ($(echo "$ending|$printing|$process" | tr -d '^$()'))\$"; then
     fail "own objects call what a library must not"
   fi
-  [ $checked -gt 0 ] || fail "$objects names no object"
-  echo "symbols: $checked objects"
+  echo "symbols: $checked objects, $(wc -l < "$work/references") references"
 fi
 echo "symbols: $(wc -l < "$work/names") exports, needs $(tr '\n' ' ' < "$work/needed")"
 exit $failed

@@ -20,7 +20,9 @@ inline constexpr uint64_t kMiB = 1024 * kKiB;
 #define MR_OK_OR_FAIL(call)                                                             \
   do {                                                                                  \
     const mr_status status_of_call = (call);                                            \
-    if (status_of_call != MR_OK) FAIL(#call << ": " << mr_status_name(status_of_call)); \
+    if (status_of_call != MR_OK) {                                                      \
+      FAIL(#call << ": " << std::string(mr_status_name(status_of_call)));               \
+    }                                                                                   \
   } while (0)
 
 inline mr_context* make_context(const std::string& options, mr_memory* memory = nullptr) {

@@ -163,6 +163,33 @@ TEST_CASE("callbacks: a host without memory, or with odd memory, changes nothing
   CHECK(same_figures(stats_of(f.pool), before));
 }
 
+TEST_CASE("callbacks: what others are being given counts against the limit") {
+  Fixture f(1024);
+  mr_status inner = MR_OK;
+  f.host.inside = [&] {
+    f.host.inside = nullptr;
+    inner = f.refusal(f.b, 512);
+  };
+  void* x = f.take(f.a, 768);
+  CHECK(inner == MR_OUT_OF_DEVICE_MEMORY);
+  REQUIRE(f.pool.free(f.a, x).ok());
+  f.take(f.a, 1024);
+}
+
+TEST_CASE("callbacks: a stream that left while capturing is not touched") {
+  Fixture f;
+  void *x = f.take(f.a, 256), *y = f.take(f.b, 256);
+  REQUIRE(f.pool.use(f.a, y).ok());
+  void* graph = nullptr;
+  REQUIRE(f.device.begin_capture(0, f.a.native).ok());
+  f.pool.retire(f.a);
+  REQUIRE(f.device.end_capture(0, f.a.native, &graph).ok());
+  f.device.drop_graph(0, graph);
+  f.device.destroy(f.a);
+  CHECK(f.pool.free(f.b, y).code == MR_CAPTURE_VIOLATION);
+  REQUIRE(f.pool.free({}, x).ok());
+}
+
 TEST_CASE("callbacks: run without a lock") {
   Fixture f;
   uint64_t seen = 0;
@@ -201,6 +228,7 @@ TEST_CASE("callbacks: the stream given waits for the others that use the memory"
   f.device.touch(last, x, 256, 2);  // the host application reuses it in that stream's order
   CHECK(f.host.calls.back().stream == last.native);
   CHECK(f.device.counts.synchronisations == 0);
+  CHECK(f.device.counts.records == (last.id > c.id ? 3 : 2));  // none of its own
 }
 
 TEST_CASE("callbacks: captures") {
@@ -213,7 +241,6 @@ TEST_CASE("callbacks: captures") {
   CHECK(f.pool.free(f.b, y).code == MR_CAPTURE_VIOLATION);
   CHECK(f.pool.free(f.a, z).code == MR_CAPTURE_VIOLATION);
   CHECK(same_figures(stats_of(f.pool), before));
-  f.pool.retire(f.a);  // too early to say what its work is: it stays known
   void* graph = nullptr;
   REQUIRE(f.device.end_capture(0, f.a.native, &graph).ok());
   f.device.drop_graph(0, graph);

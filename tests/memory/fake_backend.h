@@ -1,10 +1,10 @@
 // A device for tests of memory: streams are lists of work that the test advances by hand, memory is
 // addresses with nothing behind them, and every touch is checked against every other.
 //
-// The check: two touches of the same bytes for different allocations must be ordered, by stream order,
-// by an event and a wait, or by the host having seen the first finish. Order is kept as vector clocks
-// (Mattern, Virtual Time and Global States of Distributed Systems, 1989), taken when work is enqueued,
-// so a missing wait shows even if the work happens to run in a good order.
+// The check: two touches of the same bytes for different allocations must be ordered, by stream
+// order, by an event and a wait, or by the host having seen the first finish. Order is kept as
+// vector clocks (Mattern, Virtual Time and Global States of Distributed Systems, 1989), taken when
+// work is enqueued, so a missing wait shows even if the work happens to run in a good order.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ using mr::StreamRef;
 // How much of each stream is ordered before a point; by stream number.
 using Clock = std::vector<uint64_t>;
 
-// How deep this thread is in calls of a fake: a backend does not throw, so tests that make allocations
-// fail spare those.
+// How deep this thread is in calls of a fake: a backend does not throw, so tests that make
+// allocations fail spare those.
 extern thread_local int inside_fake;
 
 class FakeBackend final : public mr::Backend {
@@ -41,7 +41,8 @@ class FakeBackend final : public mr::Backend {
 
   // ---- For the test.
   StreamRef stream();  // a new one
-  // Work on [address, address + bytes) for the allocation `life`; later allocations have greater lives.
+  // Work on [address, address + bytes) for the allocation `life`; later allocations have greater
+  // lives.
   void touch(StreamRef stream, void* address, uint64_t bytes, uint64_t life);
   void step(StreamRef stream, uint64_t count = 1);  // runs that much of the stream's work
   void run(StreamRef stream);                       // all of it, and what it waits for
@@ -68,11 +69,11 @@ class FakeBackend final : public mr::Backend {
     }
   };
   Counts counts;
-  uint64_t held = 0;         // bytes reserved and not released
+  uint64_t held = 0;  // bytes reserved and not released
   uint64_t pinned_held = 0;
   uint64_t most_held = 0;
   uint64_t capacity;
-  uint64_t others = 0;       // used by other programs
+  uint64_t others = 0;  // used by other programs
 
   // ---- Backend.
   uint32_t kind() const override { return MR_BACKEND_CUDA; }
@@ -122,9 +123,9 @@ class FakeBackend final : public mr::Backend {
     uint64_t stream = 0, position = 0;
   };
   struct Stream {
-    uint64_t number = 0;       // index into streams_ and clocks; 0 is the host
+    uint64_t number = 0;  // index into streams_ and clocks; 0 is the host
     Clock clock;
-    std::deque<Point> work;    // each piece with what it waits for (position 0: nothing)
+    std::deque<Point> work;  // each piece with what it waits for (position 0: nothing)
     uint64_t enqueued = 0, executed = 0;
     CaptureInfo capture;
     std::unique_ptr<Graph> graph;

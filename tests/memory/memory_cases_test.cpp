@@ -102,6 +102,7 @@ TEST_CASE("M05: a hopeless request leaves the cache alone") {
   PoolFixture f(64 * kMiB);
   const StreamRef a = f.device.stream();
   f.give(a, f.take(a, 16 * kMiB));
+  f.give({}, f.take({}, 16 * kMiB));
   const mr_memory_stats before = f.stats();
   CHECK(f.refusal(a, 65 * kMiB) == MR_OUT_OF_DEVICE_MEMORY);
   CHECK(same_figures(f.stats(), before));
@@ -109,7 +110,11 @@ TEST_CASE("M05: a hopeless request leaves the cache alone") {
   CHECK(f.stats().out_of_memory == 1);
   REQUIRE(f.pool.set_limit(0).ok());
   CHECK(f.refusal(a, 1025 * kMiB) == MR_OUT_OF_DEVICE_MEMORY);
-  CHECK(same_figures(f.stats(), [&] { auto s = before; s.limit_bytes = 0; return s; }()));
+  CHECK(same_figures(f.stats(), [&] {
+    auto s = before;
+    s.limit_bytes = 0;
+    return s;
+  }()));
 }
 
 TEST_CASE("M07: a peak reset leaves the totals alone") {
@@ -167,6 +172,21 @@ TEST_CASE("M11: memory goes away with live and busy allocations") {
     REQUIRE(pool.use(b, y).ok());
     device.touch(b, y, kMiB, 2);
     REQUIRE(pool.free(a, y).ok());
+  }
+  CHECK(device.held == 0);
+  CHECK(device.hazards().empty());
+}
+
+TEST_CASE("M11: memory goes away after a busy stream has") {
+  FakeBackend device;
+  const StreamRef a = device.stream();
+  {
+    mr::CachingPool pool(device, 0, 0);
+    void* x = nullptr;
+    REQUIRE(pool.allocate(a, kMiB, 256, 0, &x).ok());
+    device.touch(a, x, kMiB, 1);
+    REQUIRE(pool.free(a, x).ok());
+    pool.retire(a);
   }
   CHECK(device.held == 0);
   CHECK(device.hazards().empty());

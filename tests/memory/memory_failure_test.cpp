@@ -1,5 +1,5 @@
-// Every call of the device, and every allocation of host memory, is made to fail in turn: the call that
-// meets the failure reports it and changes nothing, and the same call succeeds afterwards.
+// Every call of the device, and every allocation of host memory, is made to fail in turn: the call
+// that meets the failure reports it and changes nothing, and the same call succeeds afterwards.
 #include <functional>
 #include <new>
 
@@ -15,6 +15,19 @@ namespace {
 struct Stage : PoolFixture {
   explicit Stage(uint64_t limit) : PoolFixture(limit) {}
   Status call() { return action(); }
+  // What a failure may have left behind shows when graphs have gone and work has finished.
+  void wind_up() {
+    for (const StreamRef& stream : {a, b, c}) {
+      CaptureInfo capture;
+      REQUIRE(device.capture_info(0, stream.native, &capture).ok());
+      if (capture.state == mr::CaptureState::kNone) continue;
+      REQUIRE(device.end_capture(0, stream.native, &graph).ok());
+      device.drop_graph(0, graph);
+    }
+    trim();
+    verify();
+    CHECK(stats().active.current == stats().allocated.current);
+  }
   StreamRef a = device.stream(), b = device.stream(), c = device.stream();
   std::function<Status()> action;
   Piece got;
@@ -24,8 +37,8 @@ struct Stage : PoolFixture {
 struct Scenario {
   const char* name;
   uint64_t limit;
-  // True where work is waited for or cache is given back on the way: active and reserved memory may then
-  // have become less.
+  // True where work is waited for or cache is given back on the way: active and reserved memory may
+  // then have become less.
   bool frees_cache;
   void (*prepare)(Stage& s);
 };
@@ -54,8 +67,7 @@ const Scenario kScenarios[] = {
        s.use(s.c, x);
        give_later(s, s.a, x);
      }},
-    {"a free on another stream", 0, false,
-     [](Stage& s) { give_later(s, s.b, s.take(s.a, 1000)); }},
+    {"a free on another stream", 0, false, [](Stage& s) { give_later(s, s.b, s.take(s.a, 1000)); }},
     {"a free into a capture, with another stream", 0, false,
      [](Stage& s) {
        const Piece x = s.take(s.a, 1000);
@@ -163,7 +175,8 @@ const Scenario kScenarios[] = {
      }},
 };
 
-void check_unchanged(const mr_memory_stats& before, const mr_memory_stats& after, bool frees_cache) {
+void check_unchanged(const mr_memory_stats& before, const mr_memory_stats& after,
+                     bool frees_cache) {
   if (!frees_cache) {
     CHECK(same_figures(after, before));
     return;
@@ -204,6 +217,7 @@ int fail_device(const Scenario& scenario, mr_status code) {
     check_unchanged(before, s.stats(), scenario.frees_cache);
     const Status again = s.call();
     CHECK_MESSAGE(again.ok(), again.sentence);
+    s.wind_up();
   }
 }
 
@@ -233,6 +247,7 @@ int fail_host_memory(const Scenario& scenario) {
     check_unchanged(before, s.stats(), scenario.frees_cache);
     const Status again = s.call();
     CHECK_MESSAGE(again.ok(), again.sentence);
+    s.wind_up();
   }
 }
 
@@ -245,6 +260,19 @@ TEST_CASE("each call of the device fails in turn") {
     failures += fail_device(scenario, MR_DEVICE_LOST);
   }
   CHECK(failures > 50);
+}
+
+TEST_CASE("a poll that fails half way loses nothing") {
+  Stage s(0);
+  const Piece x = s.take(s.a, 256), y = s.take(s.a, 256);
+  s.use(s.b, x);
+  s.use(s.c, y);
+  s.give(s.a, x);
+  s.give(s.a, y);
+  s.device.run_all();
+  s.device.fail_call(2);
+  CHECK(s.stats().active.current == 256);
+  CHECK(s.stats().active.current == 0);
 }
 
 TEST_CASE("each allocation of host memory fails in turn") {

@@ -51,8 +51,8 @@ TEST_CASE("M08: zero bytes and NULL succeed and change nothing") {
 TEST_CASE("alignments and tags outside their range are refused") {
   Memory m;
   void* out = &m;
-  for (const uint64_t alignment : {uint64_t{3}, uint64_t{257}, 2 * kMiB + 1, 4 * kMiB,
-                                   uint64_t{1} << 63, ~uint64_t{0}}) {
+  for (const uint64_t alignment :
+       {uint64_t{3}, uint64_t{257}, 2 * kMiB + 1, 4 * kMiB, uint64_t{1} << 63, ~uint64_t{0}}) {
     CAPTURE(alignment);
     CHECK(m.memory->allocate({}, 256, alignment, 0, &out).code == MR_INVALID_ARGUMENT);
   }
@@ -60,7 +60,8 @@ TEST_CASE("alignments and tags outside their range are refused") {
     CHECK(m.memory->allocate({}, 256, 0, tag, &out).code == MR_INVALID_ARGUMENT);
   }
   CHECK(out == &m);
-  for (const uint64_t alignment : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{128}, 2 * kMiB}) {
+  for (const uint64_t alignment :
+       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{128}, 2 * kMiB}) {
     CAPTURE(alignment);
     REQUIRE(m.memory->allocate({}, 1, alignment, MR_TAG_COUNT - 1, &out).ok());
     CHECK(reinterpret_cast<uintptr_t>(out) % std::max<uint64_t>(alignment, 256) == 0);

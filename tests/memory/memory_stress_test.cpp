@@ -9,8 +9,8 @@ using namespace test;
 
 namespace {
 
-// One random program on one pool. The model knows what is live, and keeps the rules of memory.h: work
-// on another stream than the memory's own is declared, and ordered by the caller.
+// One random program on one pool. The model knows what is live, and keeps the rules of memory.h:
+// work on another stream than the memory's own is declared, and ordered by the caller.
 class Program {
  public:
   Program(uint32_t seed, uint64_t limit) : f_(limit, 512 * kMiB), random_(seed) {
@@ -81,10 +81,14 @@ class Program {
 
   uint64_t size() {
     switch (pick(8)) {
-      case 0: return 1 + pick(8 * kMiB);
-      case 1: return 1 + pick(2 * kMiB);
-      case 2: return kMiB;
-      default: return 1 + pick(64 * kKiB);
+      case 0:
+        return 1 + pick(8 * kMiB);
+      case 1:
+        return 1 + pick(2 * kMiB);
+      case 2:
+        return kMiB;
+      default:
+        return 1 + pick(64 * kKiB);
     }
   }
 

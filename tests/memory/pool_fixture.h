@@ -57,9 +57,7 @@ struct PoolFixture {
     const Status status = pool.free(stream, piece.address);
     REQUIRE_MESSAGE(status.ok(), status.sentence);
   }
-  void use(StreamRef stream, const Piece& piece) {
-    REQUIRE(pool.use(stream, piece.address).ok());
-  }
+  void use(StreamRef stream, const Piece& piece) { REQUIRE(pool.use(stream, piece.address).ok()); }
   void work(StreamRef stream, const Piece& piece) {
     device.touch(stream, piece.address, piece.bytes, piece.life);
   }

@@ -149,6 +149,54 @@ TEST_CASE("matmul of plain operands follows any strides of d") {
   });
 }
 
+// Large enough for the host's BLAS, where there is one: each layout that it takes, and each that it does not.
+TEST_CASE("matmul of large operands, by rows and by columns, with and without an epilogue") {
+  constexpr int64_t kM = 165, kN = 161, kK = 163;
+  struct Case {
+    Shape x, w, d;
+    bool bias, add_c, over_c;
+    float alpha;
+  };
+  const Case cases[] = {{{kK, 1}, {kK, 1}, {kN, 1}, false, false, false, 1.0f},
+                        {{1, kM}, {kK, 1}, {kN, 1}, true, false, false, 0.5f},
+                        {{kK + 5, 1}, {1, kN}, {kN + 7, 1}, false, true, false, 1.0f},
+                        {{1, kM + 3}, {1, kN + 2}, {kN, 1}, false, true, true, 1.0f},
+                        {{kK, 1}, {kK, 1}, {1, kM}, false, false, false, 1.0f},
+                        {{kK, 1}, {kK, 1}, {kN, 1}, true, true, true, 2.0f}};
+  test::for_each_place([&](Place& place) {
+    for (const Case& layout : cases) {
+      Tensor x(place, MR_F32, {kM, kK}, layout.x), w(place, MR_F32, {kN, kK}, layout.w),
+          bias(place, MR_F32, {kN}), c(place, MR_F32, {kM, kN}, layout.d),
+          d(place, MR_F32, {kM, kN}, layout.d);
+      x.randomize(60);
+      w.randomize(61);
+      bias.randomize(62);
+      c.randomize(63, 8.0);
+      Tensor& out = layout.over_c ? c : d;
+      mr_matmul_args args = test::matmul_args(x, w, out);
+      Product product;
+      product.m = kM, product.n = kN, product.k = kK, product.x = x.get(), product.w = w.get();
+      args.alpha = layout.alpha;
+      product.alpha = static_cast<double>(layout.alpha);
+      if (layout.bias) {
+        args.bias = bias;
+        product.bias = bias.get();
+        args.activation = product.activation = MR_ACTIVATION_RELU;
+      }
+      if (layout.add_c) {
+        args.flags = MR_MATMUL_ADD_C;
+        args.c = c;
+        args.beta = 0.25f;
+        product.beta = 0.25;
+        product.c = c.get();
+      }
+      test::run_matmul(place, args);
+      const auto [expected, scale] = product.evaluate();
+      test::expect_close(out, expected, scale);
+    }
+  });
+}
+
 TEST_CASE("matmul works through batches, packed, strided and broadcast") {
   struct Case {
     Shape x, w, c;

@@ -67,14 +67,14 @@ TEST_CASE("P06 a token of probability 0 is never drawn, whatever the random word
   CHECK(test::philox({0, 0, 430954732u, 0}, {42, 0})[0] == 0xffffffffu);
   CHECK(test::philox({0, 0, 312550098u, 0}, {42, 0})[1] == 0xffffffffu);
   test::for_each_float([](Place& place, mr_dtype dtype) {
-    Sampler sampler(place, dtype, 20000, 2);
+    Sampler sampler(place, dtype, 5000, 2);
     for (const double zero : {-static_cast<double>(INFINITY), -60000.0, -200.0}) {  // exp(-200) is no float32
       for (int round = 0; round < 3; ++round) {
         sampler.set_logits({zero, 0});
-        CHECK(sampler.counts(place)[1] == 20000.0);
+        CHECK(sampler.counts(place)[1] == 5000.0);
       }
       sampler.set_logits({0, zero});
-      CHECK(sampler.counts(place)[0] == 20000.0);
+      CHECK(sampler.counts(place)[0] == 5000.0);
     }
     Sampler extreme(place, dtype, 3, 2);
     extreme.seed.fill(42);
@@ -172,7 +172,7 @@ TEST_CASE("P11 rows with their own k, and a workspace of exactly what was asked 
     REQUIRE(mr_stream_set_workspace(place.stream(), nullptr, 0, nullptr) == MR_OK);
     const Values after = memory.get();
     const int64_t end = base - static_cast<char*>(memory.view().data) + static_cast<int64_t>(bytes);
-    for (int64_t i = end; i < all; ++i) REQUIRE(after[static_cast<size_t>(i)] == 0x5a);
+    CHECK(std::all_of(after.begin() + end, after.end(), [](double byte) { return byte == 0x5a; }));
   });
 }
 

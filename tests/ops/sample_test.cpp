@@ -69,17 +69,17 @@ TEST_CASE("exactly k tokens stay, ties going to the lower index") {
         for (double& x : row) x = std::round(x);
         for (const bool equal : {false, true}) {
           if (equal) std::fill(row.begin(), row.end(), 0.25);
-          Sampler sampler(place, dtype, 400, vocab);
+          Sampler sampler(place, dtype, 200, vocab);
           sampler.set({.temperature = 100.0, .top_k = top_k});
           sampler.set_logits(row);
           const std::vector<int64_t> kept = test::kept_tokens(row, {100.0, top_k, 1.0, 0.0});
           const Values counts = sampler.counts(place);
+          int wrong = 0;
           for (size_t v = 0; v < counts.size(); ++v) {
             const bool stays = std::find(kept.begin(), kept.end(), static_cast<int64_t>(v)) != kept.end();
-            CAPTURE(v);
-            if (!stays) CHECK(counts[v] == 0.0);
-            if (stays && kept.size() <= 17) CHECK(counts[v] > 0.0);
+            wrong += stays ? kept.size() <= 5 && counts[v] == 0.0 : counts[v] != 0.0;
           }
+          CHECK(wrong == 0);
           // And with a nucleus that ends among ties.
           sampler.set({.temperature = 100.0, .top_k = top_k, .top_p = 0.6});
           sampler.check(place);
@@ -105,7 +105,7 @@ TEST_CASE("+0 and -0 tie") {
 
 TEST_CASE("frequencies are the softmax's, filtered and renormalised") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
-    constexpr int64_t kDraws = 20000;
+    constexpr int64_t kDraws = 5000;
     const Values row = {0.0, 1.0, -1.0, 2.5, 0.5, -3.0, 1.5};
     Sampler sampler(place, dtype, kDraws, 7);
     sampler.set_logits(row);
@@ -248,7 +248,7 @@ TEST_CASE("sampling follows strides, and shares parameters by a stride of 0") {
 TEST_CASE("sampling over a vocabulary of a real model") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
     constexpr int64_t kVocab = 151936;
-    Sampler sampler(place, dtype, 2, kVocab);
+    Sampler sampler(place, dtype, 1, kVocab);
     sampler.logits.randomize(5, 3.0);
     for (const Parameters& p :
          {Parameters{}, Parameters{.temperature = 0.7, .top_k = 50, .top_p = 0.95},

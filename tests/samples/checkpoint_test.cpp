@@ -86,6 +86,8 @@ TEST_CASE("checkpoint: indices that lie") {
   CHECK(contains(error(R"({"weight_map": {"a": "three"}})"), "three: cannot be opened"));
   CHECK(contains(error(R"({"weight_map": {"a": "two"}})"),
                  "weight_map.a = 'two': that file holds no such tensor"));
+  CHECK(contains(error(R"({"weight_map": {"a": "two", "b": "one"}})"),
+                 "that file holds no such tensor"));  // each is in the other
   CHECK(contains(error(R"({"weight_map": {"z": "one"}})"), "weight_map.z = 'one'"));
   CHECK(contains(error(R"({"weight_map": {}})"), "names no tensor"));
   CHECK(contains(error(R"({"weight_map": {"a": 1}})"), "weight_map.a = 1: must be a string"));

@@ -33,8 +33,9 @@ std::vector<Golden> goldens() {
   const auto json = nlohmann::json::parse(file);
   std::vector<Golden> all;
   for (const auto& from : json.at("cases")) {
-    Golden golden{from.at("prompt"),      from.at("prompt_ids"), from.at("greedy_ids"),
-                  from.at("greedy_text"), from.at("mean_nll"),   from.at("first_logits_sum"),
+    Golden golden{from.at("prompt"),          from.at("prompt_ids"),
+                  from.at("greedy_ids"),      from.at("greedy_text"),
+                  from.at("mean_nll"),        from.at("first_logits_sum"),
                   from.at("first_logits_l2"), {}};
     for (const auto& pair : from.at("first_logits_top8")) {
       golden.top.emplace_back(pair.at(0), pair.at(1));
@@ -57,7 +58,8 @@ std::vector<float> first_logits(Engine& engine, const std::vector<std::int32_t>&
                                        static_cast<std::size_t>(engine.config.vocab_size));
 }
 
-std::vector<std::string> texts(Engine& engine, const std::vector<std::vector<std::int32_t>>& prompts,
+std::vector<std::string> texts(Engine& engine,
+                               const std::vector<std::vector<std::int32_t>>& prompts,
                                std::int32_t max_tokens, const SamplingOptions& sampling = {}) {
   std::vector<std::string> out(prompts.size());
   std::vector<int> endings(prompts.size());
@@ -95,7 +97,8 @@ TEST_CASE("float32 gives the golden ids exactly, one prompt at a time and all to
 }
 
 TEST_CASE("the first logits agree with the goldens within each dtype's arithmetic") {
-  for (const auto& [dtype, tolerance] : {std::pair{MR_F32, 2e-5}, {MR_F16, 1e-2}, {MR_BF16, 8e-2}}) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair{MR_F32, 2e-5}, {MR_F16, 1e-2}, {MR_BF16, 8e-2}}) {
     Engine engine = make_engine(dtype);
     for (const Golden& golden : goldens()) {
       CAPTURE(golden.prompt);
@@ -119,7 +122,8 @@ TEST_CASE("the first logits agree with the goldens within each dtype's arithmeti
 }
 
 TEST_CASE("the mean negative log-likelihood agrees: 1e-5 in float32, 0.01 in bf16 and f16") {
-  for (const auto& [dtype, tolerance] : {std::pair{MR_F32, 1e-5}, {MR_BF16, 1e-2}, {MR_F16, 1e-2}}) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair{MR_F32, 1e-5}, {MR_BF16, 1e-2}, {MR_F16, 1e-2}}) {
     Engine engine = make_engine(dtype, kStepTokens);
     for (const Golden& golden : goldens()) {
       CAPTURE(golden.prompt);

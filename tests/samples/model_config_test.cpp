@@ -109,8 +109,9 @@ TEST_CASE("model config: heads") {
   CHECK(parse_with(base(), R"({"head_dim": 128})").head_dim == 128);
   CHECK(parse_with(base("qwen3"), R"({"head_dim": 64})").head_dim == 64);
   json config = base("mistral");
-  config["num_key_value_heads"] = nullptr;  // an explicit null: as many as heads
-  CHECK(parse(config).kv_heads == 8);
+  config["num_key_value_heads"] = nullptr;  // an explicit null: as many as heads, not the default 8
+  config["num_attention_heads"] = 16;
+  CHECK(parse(config).kv_heads == 16);
   CHECK(contains(error_with(R"({"num_key_value_heads": 3})"),
                  "num_attention_heads = 8: must be a multiple of num_key_value_heads = 3"));
   CHECK(contains(error_with(R"({"num_key_value_heads": 16})"), "must be a multiple"));

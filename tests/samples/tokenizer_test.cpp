@@ -121,7 +121,7 @@ TEST_CASE("tokenizer: agrees with the reference on each component in unusual com
     const Fixture fixture(data, "spelling");
     CAPTURE(data["tokenizer"]["pre_tokenizer"].dump());
     CAPTURE(data["tokenizer"]["decoder"].dump());
-    REQUIRE(data["encode"].size() > 20);
+    REQUIRE(data["encode"].size() >= 20);
     check_fixture(fixture);
   }
 }

@@ -77,21 +77,28 @@ func TestCallsWhileTheCollectorRuns(t *testing.T) {
 }
 
 // Case B03: the last reference to the source of a copy goes while the copy is queued; its memory is
-// not handed out again before the copy has read it.
+// not handed out again, to the same stream or another, before the copy has read it.
 func TestBufferDroppedWhileItsWorkIsQueued(t *testing.T) {
 	const bytes = 8 << 20
 	onBothKinds(t, func(t *testing.T, context *millrace.Context) {
 		stream := must1(context.NewStream())
+		other := must1(context.NewStream())
 		target := must1(stream.NewBuffer(bytes, millrace.TagOther))
-		for i := 0; i < 5; i++ {
+		for _, next := range []*millrace.Stream{other, stream} {
 			source := must1(stream.NewBuffer(bytes, millrace.TagOther))
 			must(stream.Fill(source, 0)) // zeros: 0.0
+			must(stream.Synchronize())
+			held := must1(context.MemoryStats()).Requested.Current
+			for delay := 0; delay < 200; delay++ {
+				must(stream.Fill(target, 7))
+			}
 			must(stream.Copy(target, source))
 			source = nil
-			runtime.GC()
-			runtime.GC() // the finalizer has been queued; this lets it run
-			again := must1(stream.NewBuffer(bytes, millrace.TagOther))
-			must(stream.Fill(again, 9))
+			for must1(context.MemoryStats()).Requested.Current == held {
+				runtime.GC() // until the finalizer has run
+			}
+			again := must1(next.NewBuffer(bytes, millrace.TagOther))
+			must(next.Fill(again, 9))
 			expect(t, stream, target, 0)
 			runtime.KeepAlive(again)
 		}

@@ -264,9 +264,10 @@ def spellings():
                                                              metaspace(prepend_scheme=scheme)]), decoder=fuse)
              for scheme in ("first", "always", "never")]
     made += [spelling(pre_tokenizer=pre_tokenizers.Sequence([split("x", behavior="removed"),
+                                                             split("!", behavior="isolated"),
                                                              metaspace(prepend_scheme="first")]), decoder=fuse)]
     made += [spelling(decoder=decoder) for decoder in (
-        strip("a", 1, 0), strip("a", 2, 0), decoders.Sequence([fuse, strip("a", 2, 1)]),
+        strip("a", 1, 0), strip("b", 0, 1), decoders.Sequence([fuse, strip("a", 2, 1)]),
         decoders.Sequence([fuse, replace("ba", "x")]), decoders.Sequence([fuse, replace(Regex("b+"), "-")]),
         decoders.Sequence([replace("a", "é"), decoders.ByteFallback()]),
         decoders.Sequence([decoders.ByteFallback(), decoders.ByteLevel(), replace("a", "bb")]),
@@ -276,7 +277,7 @@ def spellings():
 
 
 SPELLED = ["", "a", "ab", "aab", "xab", "abxab", "xx", "a b", "  ab", "abab  x", "x ab", "AB!1", "b", "aaa", "aba",
-           "ba", "bba", "▁a", "é", "a x b x", "bbab", "cdx ef"]
+           "ba", "▁a", "é", "a x b x", "bbab"]
 
 STYLES = [gpt2, gpt2_prefix_space, llama3, qwen2, llama2, metaspace_first, metaspace_always, metaspace_never,
           lowercase_digits, split_behaviors]
@@ -328,7 +329,7 @@ def main():
     texts = TEXTS + [text * count for text, count in REPEATS]
     for make in STYLES:
         write(make.__name__, fixture(make(), texts))
-    write("spellings", [fixture(tokenizer, SPELLED, random_lists=12) for tokenizer in spellings()])
+    write("spellings", [fixture(tokenizer, SPELLED, random_lists=2) for tokenizer in spellings()])
 
 
 if __name__ == "__main__":
