@@ -8,16 +8,17 @@
 namespace mr::host {
 namespace {
 
-// Keys that all rows look at together, before masks. The lengths are there to be read: a kernel runs in
-// stream order.
+// Keys that all rows look at together, before masks. The lengths are there to be read: a kernel
+// runs in stream order.
 double keys_in_all(const AttentionArgs& args) {
   double keys = 0.0;
   for (int64_t b = 0; b < args.batch; ++b) {
     const double queries = static_cast<double>(args.cu_q[(b + 1) * args.cu_q_stride]) -
                            static_cast<double>(args.cu_q[b * args.cu_q_stride]);
-    const double length = args.paged ? static_cast<double>(args.kv_len[b * args.kv_len_stride])
-                                     : static_cast<double>(args.cu_kv[(b + 1) * args.cu_kv_stride]) -
-                                           static_cast<double>(args.cu_kv[b * args.cu_kv_stride]);
+    const double length = args.paged
+                              ? static_cast<double>(args.kv_len[b * args.kv_len_stride])
+                              : static_cast<double>(args.cu_kv[(b + 1) * args.cu_kv_stride]) -
+                                    static_cast<double>(args.cu_kv[b * args.cu_kv_stride]);
     keys += queries * length;
   }
   return keys;
@@ -25,8 +26,7 @@ double keys_in_all(const AttentionArgs& args) {
 
 template <AttentionItems* kItems>
 void run(HostWorkers& workers, const AttentionArgs& args, void*, size_t) {
-  const int64_t rows =
-      std::min<int64_t>(args.cu_q[args.batch * args.cu_q_stride], args.total_q);
+  const int64_t rows = std::min<int64_t>(args.cu_q[args.batch * args.cu_q_stride], args.total_q);
   if (rows <= 0) return;
   const int64_t items = (rows + kAttentionRows - 1) / kAttentionRows * args.kv_heads;
   // A key costs about a tenth of a nanosecond for each number of it, and something for its weight.

@@ -1,8 +1,9 @@
 // Attention with a running softmax, compiled per processor level.
 //
-// For a few query rows of one kv head the keys are walked once, a block at a time: scores of the block,
-// the new maximum, the weights, and the weighted sum of v, after the running softmax of Milakov and
-// Gimelshein, "Online normalizer calculation for softmax" (2018). Decode is bound by reading k and v.
+// For a few query rows of one kv head the keys are walked once, a block at a time: scores of the
+// block, the new maximum, the weights, and the weighted sum of v, after the running softmax of
+// Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018). Decode is bound by
+// reading k and v.
 #include "kernels/host/host_attention_kernel.h"
 
 #include "kernels/host/host_vector.h"
@@ -44,8 +45,9 @@ struct Pair {
   float sum;      // of exp(score - largest)
 };
 
-// A block of keys as float32 rows, padded with zeros to whole vectors; null where a page is out of range.
-// A key's place in its block is fixed, so that a row's sums do not depend on the rows beside it.
+// A block of keys as float32 rows, padded with zeros to whole vectors; null where a page is out of
+// range. A key's place in its block is fixed, so that a row's sums do not depend on the rows beside
+// it.
 struct Block {
   int64_t first;  // a multiple of kKeys
   int64_t count;
@@ -190,9 +192,8 @@ void accumulate(const Block& block, int64_t begin, int64_t end, const float* wei
           sum[a] += weights[i] * load(v + a * kLanes);
         });
       }
-      repeat<kCount>([&](auto a) __attribute__((always_inline)) {
-        store(sum[a], sums + d + a * kLanes);
-      });
+      repeat<kCount>([&](auto a)
+                         __attribute__((always_inline)) { store(sum[a], sums + d + a * kLanes); });
     };
     if (dim - d >= kVectors * kLanes) {
       chunk(Constant<kVectors>{});

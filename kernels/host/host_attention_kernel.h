@@ -10,11 +10,12 @@ namespace mr::host {
 // Rows of q that are worked on together, so that they share what is fetched of k and v.
 inline constexpr int64_t kAttentionRows = 4;
 
-// Items [begin, end): item i is the rows from (i % blocks) * kAttentionRows on and the kv head i / blocks
-// with all its query heads, where blocks = ceil(rows / kAttentionRows) and rows = cu_q[batch].
+// Items [begin, end): item i is the rows from (i % blocks) * kAttentionRows on and the kv head i /
+// blocks with all its query heads, where blocks = ceil(rows / kAttentionRows) and rows =
+// cu_q[batch].
 //
-// A row's bits depend on its own query and keys alone: keys are summed in blocks of 32 that start at
-// multiples of 32 within the sequence, whatever other rows are worked on.
+// A row's bits depend on its own query and keys alone: keys are summed in blocks of 32 that start
+// at multiples of 32 within the sequence, whatever other rows are worked on.
 using AttentionItems = void(const AttentionArgs& args, int64_t begin, int64_t end);
 
 namespace level1 {

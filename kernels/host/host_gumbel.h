@@ -1,7 +1,8 @@
-// The sampler's random numbers, for files that are compiled per processor level (see host_vector.h).
+// The sampler's random numbers, for files that are compiled per processor level (see
+// host_vector.h).
 //
-// They are a function of (seed, offset, token) and the same bits on every level: a file that includes
-// this is compiled without fused multiply-add.
+// They are a function of (seed, offset, token) and the same bits on every level: a file that
+// includes this is compiled without fused multiply-add.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ inline constexpr float kGumbelMost = 22.9f;
 
 typedef uint64_t VecU64 __attribute__((vector_size(MR_HOST_VECTOR_BYTES)));
 
-// The 64-bit products of each lane's low half with a constant: one instruction where there are vectors.
+// The 64-bit products of each lane's low half with a constant: one instruction where there are
+// vectors.
 MR_HOST_INLINE VecU64 multiply_low(VecU64 x, uint32_t by) {
 #if MR_HOST_LEVEL == 4
   // In halves, for the reason given in host_vector.h.
@@ -41,9 +43,10 @@ MR_HOST_INLINE VecU64 multiply_low(VecU64 x, uint32_t by) {
 #endif
 }
 
-// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011)
-// for the counters {first + i, 0 in the high half, offset}: words[4 i + j] is word j of the i-th. Each
-// 64-bit lane holds one counter's word in its low half; what is in the high half does not matter.
+// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
+// 2011) for the counters {first + i, 0 in the high half, offset}: words[4 i + j] is word j of the
+// i-th. Each 64-bit lane holds one counter's word in its low half; what is in the high half does
+// not matter.
 inline void philox_block(uint64_t seed, uint64_t offset, uint64_t first, uint32_t* words) {
   constexpr int kCounters = kGumbelBlock / 4;
   constexpr int kWide = kLanes / 2;
@@ -55,8 +58,8 @@ inline void philox_block(uint64_t seed, uint64_t offset, uint64_t first, uint32_
     for (int round = 0; round < 10; ++round) {
       const VecU64 a = multiply_low(c0, 0xd2511f53u);
       const VecU64 b = multiply_low(c2, 0xcd9e8d57u);
-      c0 = (b >> 32) ^ c1 ^ uint64_t{k0};
-      c2 = (a >> 32) ^ c3 ^ uint64_t{k1};
+      c0 = (b >> 32) ^ c1 ^ uint64_t { k0 };
+      c2 = (a >> 32) ^ c3 ^ uint64_t { k1 };
       c1 = b;
       c3 = a;
       k0 += 0x9e3779b9u;
@@ -93,8 +96,8 @@ MR_HOST_INLINE Vec split(Vec x, Vec* exponent) {
   return reinterpret_cast<Vec>(bits - (e << 23)) - 1.0f;
 }
 
-// -ln(-ln(1 - w)) with w = (word + 1/2) / 2^32 held below 1: small w, which make the largest values, keep
-// all their bits.
+// -ln(-ln(1 - w)) with w = (word + 1/2) / 2^32 held below 1: small w, which make the largest
+// values, keep all their bits.
 MR_HOST_INLINE Vec gumbel(VecU32 word) {
   const Vec high = __builtin_convertvector(reinterpret_cast<VecI32>(word >> 16), Vec);
   const Vec low = __builtin_convertvector(reinterpret_cast<VecI32>(word & 0xffffu), Vec);

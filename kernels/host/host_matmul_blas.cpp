@@ -1,7 +1,8 @@
-// Matmul on the host through a BLAS: one call for a batch entry, then the rest of the formula in place.
+// Matmul on the host through a BLAS: one call for a batch entry, then the rest of the formula in
+// place.
 //
-// The call is made from one thread: a BLAS spreads it over threads of its own, and two such libraries'
-// threads at once would only get into each other's way.
+// The call is made from one thread: a BLAS spreads it over threads of its own, and two such
+// libraries' threads at once would only get into each other's way.
 #include <algorithm>
 
 #include "backend/host/host_libraries.h"
@@ -30,7 +31,8 @@ bool as_blas(const MatrixView& view, int64_t rows, int64_t columns, BlasMatrix* 
 
 // bias, activation or an alpha of its own: what the BLAS cannot do.
 bool needs_finish(const MatmulArgs& args) {
-  return args.bias_dtype != MR_ABSENT || args.activation != MR_ACTIVATION_NONE || args.alpha != 1.0f;
+  return args.bias_dtype != MR_ABSENT || args.activation != MR_ACTIVATION_NONE ||
+         args.alpha != 1.0f;
 }
 
 void run(HostWorkers& workers, const MatmulArgs& args, void*, size_t) {
@@ -67,14 +69,16 @@ const char* matmul_blas_reject(const DeviceInfo&, const MatmulArgs& args) {
       static_cast<double>(args.m) * static_cast<double>(args.n) * static_cast<double>(args.k);
   if (products < kBlasProducts) return "too little work to pay for a BLAS call";
   if (args.d_dtype != MR_F32) return "d is not F32";
-  if (std::max({args.m, args.n, args.k}) > INT32_MAX) return "an extent is beyond a BLAS's integers";
+  if (std::max({args.m, args.n, args.k}) > INT32_MAX)
+    return "an extent is beyond a BLAS's integers";
   BlasMatrix matrix;
   if (!as_blas(args.x, args.m, args.k, &matrix)) return "x's strides are none that a BLAS takes";
   if (!as_blas(args.w, args.n, args.k, &matrix)) return "w's strides are none that a BLAS takes";
   if (!as_blas(args.d, args.m, args.n, &matrix) || matrix.transposed) {
     return "d's strides are none that a BLAS takes";
   }
-  if (args.add_c && needs_finish(args)) return "c may be d, which a BLAS overwrites before c is read";
+  if (args.add_c && needs_finish(args))
+    return "c may be d, which a BLAS overwrites before c is read";
   return nullptr;
 }
 

@@ -1,7 +1,8 @@
 // Sums of products, compiled per processor level.
 //
-// Bound by memory for a few rows: each weight is read once, converted in registers and used for up to
-// four rows. For many rows, tiles of 4 x 3 sums keep the multipliers busy from the first-level cache.
+// Bound by memory for a few rows: each weight is read once, converted in registers and used for up
+// to four rows. For many rows, tiles of 4 x 3 sums keep the multipliers busy from the first-level
+// cache.
 #include "kernels/host/host_matmul_kernel.h"
 
 #include "kernels/host/host_vector.h"
@@ -107,7 +108,8 @@ void pack(const T* data, int64_t row_stride, int64_t stride, int64_t rows, int64
 }
 
 template <class T>
-Rows<float> rows_of_x(const T* data, const MatrixView& view, int64_t rows, int64_t k, float* buffer) {
+Rows<float> rows_of_x(const T* data, const MatrixView& view, int64_t rows, int64_t k,
+                      float* buffer) {
   if constexpr (sizeof(T) == sizeof(float)) {
     if (view.stride == 1) return {data, view.row_stride};
   }

@@ -20,8 +20,8 @@ inline constexpr int64_t kMatmulBlockColumns = 64;
 // sums[(m - m0) * kMatmulBlockColumns + n - n0] = sum over k of x[m, k] * w[n, k], in float32.
 //
 // The order of additions depends on k alone: chunks of 512, in each chunk one lane per k modulo the
-// vector's length, lanes then halved, chunks added in order. So a row of d has the same bits for any
-// m, block and number of threads.
+// vector's length, lanes then halved, chunks added in order. So a row of d has the same bits for
+// any m, block and number of threads.
 using MatmulSums = void(const MatmulArgs& args, const MatmulBlock& block, float* sums);
 
 namespace level1 {

@@ -16,8 +16,12 @@ void run(HostWorkers& workers, const SampleArgs& args, void*, size_t) {
 
 constexpr Kernel<SampleArgs> kRows[] = {
 #if defined(__x86_64__)
-    {.name = "host_sample_v4", .arch_min = 4, .launch = launch<SampleArgs, run<level4::sample_rows>>},
-    {.name = "host_sample_v3", .arch_min = 3, .launch = launch<SampleArgs, run<level3::sample_rows>>},
+    {.name = "host_sample_v4",
+     .arch_min = 4,
+     .launch = launch<SampleArgs, run<level4::sample_rows>>},
+    {.name = "host_sample_v3",
+     .arch_min = 3,
+     .launch = launch<SampleArgs, run<level3::sample_rows>>},
 #endif
     {.name = "host_sample", .launch = launch<SampleArgs, run<level1::sample_rows>>},
 };

@@ -1,10 +1,10 @@
-// The sampler, compiled per processor level and without fused multiply-add, so that a draw is the same on
-// every level.
+// The sampler, compiled per processor level and without fused multiply-add, so that a draw is the
+// same on every level.
 //
-// Filters find a threshold instead of sorting: the largest key such that the tokens at or above it are
-// enough, digit by digit from the top, as a radix select does. Enough is a count (top-k) or a sum of
-// weights (top-p). Tokens that tie with the threshold are then let in by index. Without filters a row is
-// read twice: for its maximum, and for the draw.
+// Filters find a threshold instead of sorting: the largest key such that the tokens at or above it
+// are enough, digit by digit from the top, as a radix select does. Enough is a count (top-k) or a
+// sum of weights (top-p). Tokens that tie with the threshold are then let in by index. Without
+// filters a row is read twice: for its maximum, and for the draw.
 #include "kernels/host/host_sample_kernel.h"
 
 #include "kernels/host/host_gumbel.h"
@@ -15,7 +15,8 @@ namespace mr::host::MR_HOST_NAMESPACE {
 namespace {
 
 constexpr int64_t kBlock = kGumbelBlock;
-constexpr int kDigits = 4;  // of 8 bits: a small vocabulary pays for clearing and scanning each histogram
+constexpr int kDigits =
+    4;  // of 8 bits: a small vocabulary pays for clearing and scanning each histogram
 constexpr int kBuckets = 256;
 
 float low() { return -__builtin_inff(); }
@@ -83,8 +84,8 @@ int64_t first_equal(const float* x, float value) {
   return i;
 }
 
-// (x - largest) / temperature, at most 0: a tiny temperature cannot overflow upwards. With an infinite
-// largest logit, only its equals have any weight.
+// (x - largest) / temperature, at most 0: a tiny temperature cannot overflow upwards. With an
+// infinite largest logit, only its equals have any weight.
 MR_HOST_INLINE Vec scaled(const Row& row, Vec x) {
   const Vec difference = select(x == row.largest, Vec{}, x - row.largest);
   return select(x == splat(low()), splat(low()), difference / row.temperature);
@@ -129,8 +130,8 @@ struct Histogram {
   double weight[kBuckets];
 };
 
-// Counts, and weighs if asked to, the kept tokens whose key starts with the digits of `prefix` above
-// `digit`, by their next digit.
+// Counts, and weighs if asked to, the kept tokens whose key starts with the digits of `prefix`
+// above `digit`, by their next digit.
 template <class T>
 void fill(const Row& row, int digit, uint32_t prefix, bool weights, Histogram* histogram) {
   __builtin_memset(histogram, 0, sizeof *histogram);
@@ -141,11 +142,13 @@ void fill(const Row& row, int digit, uint32_t prefix, bool weights, Histogram* h
     load_block<T>(row, first, x);
     const uint32_t lowest = key_of(low());
     for (int64_t i = 0; i < kBlock; ++i) keys[i] = key_of(x[i]);
-    if (digit > 0 && !any_starts_with(keys, prefix, shift + 8)) continue;  // most, after a digit or two
+    if (digit > 0 && !any_starts_with(keys, prefix, shift + 8))
+      continue;  // most, after a digit or two
     if (weights) weigh(row, first, x, keys);
     for (int64_t i = 0; i < kBlock; ++i) {
       if ((uint64_t{keys[i] ^ prefix} >> (shift + 8)) != 0 || keys[i] == lowest) continue;
-      if (weights && x[i] <= 0.0f) continue;  // dropped by an earlier filter, or too small to matter
+      if (weights && x[i] <= 0.0f)
+        continue;  // dropped by an earlier filter, or too small to matter
       const uint32_t bucket = keys[i] >> shift & (kBuckets - 1);
       ++histogram->count[bucket];
       if (weights) histogram->weight[bucket] += static_cast<double>(x[i]);
@@ -197,7 +200,8 @@ void filter_top_p(Row* row) {
       for (int bucket = kBuckets - 1; bucket >= 0; --bucket) need += histogram.weight[bucket];
       need *= static_cast<double>(row->top_p);
     }
-    // The first bucket that reaches what is needed; the last one with any weight if rounding lets none.
+    // The first bucket that reaches what is needed; the last one with any weight if rounding lets
+    // none.
     int found = -1;
     double left = need;
     for (int bucket = kBuckets - 1; bucket >= 0; --bucket) {
@@ -235,8 +239,8 @@ void keep(const Row& row, int64_t first, const float* x, float* scores) {
   }
 }
 
-// The token of the largest noisy score. The largest logit is among those kept and its score is finite,
-// so there is one. A block whose best could not win with the most noise is not drawn for.
+// The token of the largest noisy score. The largest logit is among those kept and its score is
+// finite, so there is one. A block whose best could not win with the most noise is not drawn for.
 template <class T>
 int64_t draw(const Row& row, uint64_t seed, uint64_t offset) {
   float x[kBlock], scores[kBlock], noise[kBlock];
@@ -276,7 +280,8 @@ void sample_row(const SampleArgs& args, int64_t r) {
   row.logits = static_cast<const T*>(args.logits) + r * args.logits_row_stride;
   row.stride = args.logits_stride;
   row.vocab = args.vocab;
-  row.temperature = args.temperature != nullptr ? args.temperature[r * args.temperature_stride] : 1.0f;
+  row.temperature =
+      args.temperature != nullptr ? args.temperature[r * args.temperature_stride] : 1.0f;
   row.top_k = args.top_k != nullptr ? args.top_k[r * args.top_k_stride] : 0;
   row.top_p = args.top_p != nullptr ? args.top_p[r * args.top_p_stride] : 1.0f;
   row.min_p = args.min_p != nullptr ? args.min_p[r * args.min_p_stride] : 0.0f;

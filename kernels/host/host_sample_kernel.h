@@ -7,8 +7,8 @@
 
 namespace mr::host {
 
-// Draws rows [begin, end) and advances their rng_offset. Uses a few KiB of stack and no scratch: logits
-// are read again for each step instead of being kept.
+// Draws rows [begin, end) and advances their rng_offset. Uses a few KiB of stack and no scratch:
+// logits are read again for each step instead of being kept.
 using SampleRows = void(const SampleArgs& args, int64_t begin, int64_t end);
 
 namespace level1 {

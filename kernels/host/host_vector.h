@@ -1,8 +1,8 @@
 // Vectors of one x86-64 level, for the files that are compiled once per level (host_*_kernel.cpp).
 //
 // MR_HOST_LEVEL, set by the build, is 1 (baseline, and every other processor), 3 or 4. Such a file
-// defines its functions in MR_HOST_NAMESPACE, and everything that it takes from here is always inline
-// or internal: the linker must never replace a function of baseline code by one with newer
+// defines its functions in MR_HOST_NAMESPACE, and everything that it takes from here is always
+// inline or internal: the linker must never replace a function of baseline code by one with newer
 // instructions. For the same reason those files include no standard header with inline functions.
 #pragma once
 
@@ -15,13 +15,13 @@
 #endif
 
 #if MR_HOST_LEVEL == 4
-#define MR_HOST_NAMESPACE level4
+#define MR_HOST_NAMESPACE    level4
 #define MR_HOST_VECTOR_BYTES 64
 #elif MR_HOST_LEVEL == 3
-#define MR_HOST_NAMESPACE level3
+#define MR_HOST_NAMESPACE    level3
 #define MR_HOST_VECTOR_BYTES 32
 #else
-#define MR_HOST_NAMESPACE level1
+#define MR_HOST_NAMESPACE    level1
 #define MR_HOST_VECTOR_BYTES 16
 #endif
 
@@ -50,8 +50,9 @@ MR_HOST_INLINE Vec load(const float* from) { return *reinterpret_cast<const Loos
 
 MR_HOST_INLINE void store(Vec v, float* to) { *reinterpret_cast<LooseVec*>(to) = v; }
 
-// 16-bit elements. GCC 12 makes poor code of a widening conversion of vectors, hence the intrinsics;
-// at level 4 they work on halves, because GCC 12's own header warns about the 512-bit forms.
+// 16-bit elements. GCC 12 makes poor code of a widening conversion of vectors, hence the
+// intrinsics; at level 4 they work on halves, because GCC 12's own header warns about the 512-bit
+// forms.
 #if MR_HOST_LEVEL >= 3
 typedef float Vec8 __attribute__((vector_size(32)));
 
@@ -90,8 +91,8 @@ MR_HOST_INLINE float load_one(F16 x) {
   const uint32_t bits = x.bits;
   const float scaled = __builtin_bit_cast(float, (bits & 0x7fffu) << 13) * 0x1p112f;
   const uint32_t special = (bits & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;
-  return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, scaled) | special |
-                                       (bits & 0x8000u) << 16);
+  return __builtin_bit_cast(
+      float, __builtin_bit_cast(uint32_t, scaled) | special | (bits & 0x8000u) << 16);
 }
 #endif
 MR_HOST_INLINE float load_one(float x) { return x; }
@@ -110,7 +111,8 @@ MR_HOST_INLINE Vec load_part(const T* from, int64_t n) {
 MR_HOST_INLINE Vec splat(float x) { return x - Vec{}; }
 
 MR_HOST_INLINE Vec select(VecI32 mask, Vec yes, Vec no) {
-  const VecI32 bits = (mask & reinterpret_cast<VecI32>(yes)) | (~mask & reinterpret_cast<VecI32>(no));
+  const VecI32 bits =
+      (mask & reinterpret_cast<VecI32>(yes)) | (~mask & reinterpret_cast<VecI32>(no));
   return reinterpret_cast<Vec>(bits);
 }
 
@@ -118,7 +120,9 @@ MR_HOST_INLINE Vec select(VecI32 mask, Vec yes, Vec no) {
 template <int I>
 struct Constant {
   static constexpr int kValue = I;
-  MR_HOST_INLINE constexpr operator int() const { return I; }  // NOLINT(google-explicit-constructor)
+  MR_HOST_INLINE constexpr operator int() const {
+    return I;
+  }  // NOLINT(google-explicit-constructor)
 };
 template <int N, class F>
 MR_HOST_INLINE void repeat(F&& f) {
@@ -128,9 +132,9 @@ MR_HOST_INLINE void repeat(F&& f) {
   }
 }
 
-// The sums of the lanes of eight vectors, in to[0, 8). Lanes 0, 1, 2, 3 of each group of four are added as
-// (0 + 2) + (1 + 3), after the groups of a longer vector's upper half were added to those of its lower
-// half; then group 0 to group 1. total() adds one vector's lanes in the same order.
+// The sums of the lanes of eight vectors, in to[0, 8). Lanes 0, 1, 2, 3 of each group of four are
+// added as (0 + 2) + (1 + 3), after the groups of a longer vector's upper half were added to those
+// of its lower half; then group 0 to group 1. total() adds one vector's lanes in the same order.
 typedef float Vec4 __attribute__((vector_size(16)));
 #if MR_HOST_LEVEL >= 3
 #if MR_HOST_LEVEL == 4
@@ -166,8 +170,10 @@ MR_HOST_INLINE float total(Vec v) {
 }
 #else
 MR_HOST_INLINE Vec4 totals4(Vec4 a, Vec4 b, Vec4 c, Vec4 d) {
-  const Vec4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Vec4 cd = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Vec4 ab =
+      __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Vec4 cd =
+      __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
   return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
 MR_HOST_INLINE void totals8(const Vec (&v)[8], float* to) {
@@ -180,8 +186,8 @@ MR_HOST_INLINE float total(Vec v) {
 }
 #endif
 
-// e^x for x <= 0 (and a little above), NaN for NaN, 0 below -104: x = n ln 2 + r with |r| <= ln 2 / 2,
-// then the power series of e^r to its seventh term; error below 2 units in the last place.
+// e^x for x <= 0 (and a little above), NaN for NaN, 0 below -104: x = n ln 2 + r with |r| <= ln 2 /
+// 2, then the power series of e^r to its seventh term; error below 2 units in the last place.
 MR_HOST_INLINE Vec exp_vec(Vec x) {
   const VecI32 low = x < -104.0f;
   const Vec clamped = select(low, splat(-104.0f), x);
@@ -196,7 +202,8 @@ MR_HOST_INLINE Vec exp_vec(Vec x) {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  // 2^n in two factors, so that subnormal results are right. NaN has no integer: its n is masked off.
+  // 2^n in two factors, so that subnormal results are right. NaN has no integer: its n is masked
+  // off.
   const VecI32 whole = reinterpret_cast<VecI32>(shifted) - 0x4b400000;
   const VecI32 known = whole & (x == x);
   const VecI32 half = known >> 1;

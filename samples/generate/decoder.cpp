@@ -9,11 +9,21 @@ mr_rope_config rope_of(const ModelConfig& config) {
   mr_rope_config rope = MR_ROPE_CONFIG_INIT;
   const RopeConfig& from = config.rope;
   switch (from.scaling) {
-    case RopeScaling::kNone: rope.scaling = MR_ROPE_SCALING_NONE; break;
-    case RopeScaling::kLinear: rope.scaling = MR_ROPE_SCALING_LINEAR; break;
-    case RopeScaling::kNtk: rope.scaling = MR_ROPE_SCALING_NTK; break;
-    case RopeScaling::kYarn: rope.scaling = MR_ROPE_SCALING_YARN; break;
-    case RopeScaling::kLlama3: rope.scaling = MR_ROPE_SCALING_LLAMA3; break;
+    case RopeScaling::kNone:
+      rope.scaling = MR_ROPE_SCALING_NONE;
+      break;
+    case RopeScaling::kLinear:
+      rope.scaling = MR_ROPE_SCALING_LINEAR;
+      break;
+    case RopeScaling::kNtk:
+      rope.scaling = MR_ROPE_SCALING_NTK;
+      break;
+    case RopeScaling::kYarn:
+      rope.scaling = MR_ROPE_SCALING_YARN;
+      break;
+    case RopeScaling::kLlama3:
+      rope.scaling = MR_ROPE_SCALING_LLAMA3;
+      break;
   }
   rope.pairing = MR_ROPE_NEOX;  // as the Hugging Face layout of these families stores q and k
   rope.theta = static_cast<float>(from.theta);
@@ -29,9 +39,12 @@ mr_rope_config rope_of(const ModelConfig& config) {
 
 std::uint32_t activation_of(const ModelConfig& config) {
   switch (config.activation) {
-    case Activation::kGelu: return MR_ACTIVATION_GELU_ERF;
-    case Activation::kGeluTanh: return MR_ACTIVATION_GELU_TANH;
-    case Activation::kSilu: break;
+    case Activation::kGelu:
+      return MR_ACTIVATION_GELU_ERF;
+    case Activation::kGeluTanh:
+      return MR_ACTIVATION_GELU_TANH;
+    case Activation::kSilu:
+      break;
   }
   return MR_ACTIVATION_SILU;
 }

@@ -19,8 +19,8 @@ class Decoder {
   Decoder(const millrace::Stream& stream, const ModelConfig& config, const ModelWeights& weights,
           std::int32_t max_tokens, std::int32_t max_outputs);
 
-  /// Enqueues one step: appends the tokens to the cache, and gives the logits, [outputs, vocab] F32,
-  /// valid until the next step.
+  /// Enqueues one step: appends the tokens to the cache, and gives the logits, [outputs, vocab]
+  /// F32, valid until the next step.
   millrace::Tensor forward(const StepTensors& step, const PagedKv& kv);
 
  private:

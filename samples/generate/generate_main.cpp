@@ -16,8 +16,8 @@ namespace {
 
 using namespace generate;
 
-/// Prints texts in the order of their prompts: the first that is not finished as it comes, later ones
-/// when their turn comes. With several prompts each text ends with a line break.
+/// Prints texts in the order of their prompts: the first that is not finished as it comes, later
+/// ones when their turn comes. With several prompts each text ends with a line break.
 class OrderedOutput {
  public:
   explicit OrderedOutput(std::size_t prompts) : texts_(prompts) {}
@@ -112,10 +112,9 @@ int run(GenerateOptions options) {
   bar.clear();
   Generation generation(engine, options.sampling, options.max_tokens);
   OrderedOutput output(prompts.size());
-  const GenerationResult result =
-      generation.run(prompts, [&](std::size_t index, const std::string& text, bool last) {
-        output(index, text, last);
-      });
+  const GenerationResult result = generation.run(
+      prompts,
+      [&](std::size_t index, const std::string& text, bool last) { output(index, text, last); });
   if (options.stats) print_stats(engine, result);
   return 0;
 }

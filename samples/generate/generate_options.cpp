@@ -13,7 +13,8 @@ std::optional<GenerateOptions> parse_options(int argc, char** argv, int* status)
   GenerateOptions options;
   options.model = MILLRACE_DEFAULT_MODEL;
   std::vector<std::string> bare;
-  CLI::App app("Continues texts with a language model of the Llama, Mistral, Qwen2 or Qwen3 family.");
+  CLI::App app(
+      "Continues texts with a language model of the Llama, Mistral, Qwen2 or Qwen3 family.");
   app.add_option("prompt", bare, "Text to continue; several are continued together");
   app.add_option("--prompt", options.prompts,
                  "The same, repeatable. Without any prompt: one a line on standard input")

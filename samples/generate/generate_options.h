@@ -23,8 +23,8 @@ struct GenerateOptions {
   std::filesystem::path score;  // set: print the score of this file instead
 };
 
-/// Nothing, with *status set, where the program should end at once: after --help, or after a message
-/// about a wrong argument.
+/// Nothing, with *status set, where the program should end at once: after --help, or after a
+/// message about a wrong argument.
 std::optional<GenerateOptions> parse_options(int argc, char** argv, int* status);
 
 }  // namespace generate

@@ -53,7 +53,8 @@ bool Generation::ends(std::int32_t id) const {
   return std::find(eos.begin(), eos.end(), id) != eos.end();
 }
 
-// Whether a sequence of so many tokens has its pages even if all that run grow to their full length.
+// Whether a sequence of so many tokens has its pages even if all that run grow to their full
+// length.
 bool Generation::fits(std::size_t tokens) const {
   const auto pages = [](std::int64_t count) { return (count + kPageSize - 1) / kPageSize; };
   std::int64_t free = engine_.kv.free_pages();
@@ -72,9 +73,9 @@ void Generation::admit(const std::vector<std::vector<std::int32_t>>& prompts) {
     const std::vector<std::int32_t>& ids = prompts[next_prompt_];
     if (ids.empty()) throw Error("a prompt without any token cannot be continued");
     if (static_cast<std::int64_t>(ids.size()) + max_tokens_ > engine_.config.context) {
-      throw Error(concat("prompt ", next_prompt_ + 1, " has ", ids.size(), " tokens; with --max-tokens ",
-                         max_tokens_, " that is more than the model's context of ",
-                         engine_.config.context));
+      throw Error(concat("prompt ", next_prompt_ + 1, " has ", ids.size(),
+                         " tokens; with --max-tokens ", max_tokens_,
+                         " that is more than the model's context of ", engine_.config.context));
     }
     if (!fits(ids.size())) {
       if (running_.empty()) {
@@ -107,8 +108,8 @@ GenerationResult Generation::run(const std::vector<std::vector<std::int32_t>>& p
   return result_;
 }
 
-// Every sequence gives its one pending token, or as much of its prompt as the step has room for; those
-// whose tokens are all in draw the next one.
+// Every sequence gives its one pending token, or as much of its prompt as the step has room for;
+// those whose tokens are all in draw the next one.
 void Generation::step(const TextSink& sink) {
   const double begin = now();
   StepBatch& batch = engine_.batch;
@@ -157,8 +158,7 @@ std::vector<std::int32_t> Generation::draw(const millrace::Tensor& logits,
 
   auto sample = millrace::args<mr_sample_args>();
   sample.logits = logits;
-  sample.temperature =
-      shared(parameters_, MR_F32, offsetof(SharedParameters, temperature), rows);
+  sample.temperature = shared(parameters_, MR_F32, offsetof(SharedParameters, temperature), rows);
   sample.top_k = shared(parameters_, MR_I32, offsetof(SharedParameters, top_k), rows);
   sample.top_p = shared(parameters_, MR_F32, offsetof(SharedParameters, top_p), rows);
   sample.min_p = shared(parameters_, MR_F32, offsetof(SharedParameters, min_p), rows);

@@ -1,4 +1,5 @@
-// Many prompts through one engine: each step takes the next tokens of every sequence that is running.
+// Many prompts through one engine: each step takes the next tokens of every sequence that is
+// running.
 
 #pragma once
 
@@ -61,8 +62,9 @@ class Generation {
   Engine& engine_;
   SamplingOptions sampling_;
   std::int32_t max_tokens_;
-  millrace::Buffer parameters_;  // temperature, top_k, top_p, min_p: one value each, shared by stride 0
-  millrace::Buffer state_;       // per row: seed and offset
+  millrace::Buffer
+      parameters_;          // temperature, top_k, top_p, min_p: one value each, shared by stride 0
+  millrace::Buffer state_;  // per row: seed and offset
   millrace::Buffer state_pinned_;
   millrace::Buffer ids_;
   millrace::Ring ring_;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rope_config.h"
+#include "rope_parameters.h"
 
 namespace generate {
 

@@ -19,7 +19,8 @@ class ModelWeights::Loader {
          const Progress& progress)
       : weights_(weights), stream_(stream), checkpoint_(checkpoint), progress_(progress) {}
 
-  /// The tensors of these names, each [rows, columns] (or [rows] with columns 0), one over the other.
+  /// The tensors of these names, each [rows, columns] (or [rows] with columns 0), one over the
+  /// other.
   millrace::Tensor stack(const std::vector<std::pair<std::string, std::int64_t>>& parts,
                          std::int64_t columns) {
     const mr_dtype dtype = weights_.dtype_;

@@ -12,8 +12,9 @@
 
 namespace generate {
 
-/// One decoder layer. Projections that read the same input are stacked into one matrix, so that they
-/// are one product: qkv is q over k over v, gate_up is gate over up. Absent tensors are left out.
+/// One decoder layer. Projections that read the same input are stacked into one matrix, so that
+/// they are one product: qkv is q over k over v, gate_up is gate over up. Absent tensors are left
+/// out.
 struct LayerWeights {
   millrace::Tensor input_norm;  // [hidden]
   millrace::Tensor qkv;         // [(heads + 2 kv_heads) head_dim, hidden]

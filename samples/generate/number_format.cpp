@@ -63,11 +63,14 @@ Word word_at(const std::byte* from, std::size_t index) {
 
 float read(const std::byte* from, Dtype type, std::size_t index) {
   switch (type) {
-    case Dtype::kF32: return word_at<float>(from, index);
+    case Dtype::kF32:
+      return word_at<float>(from, index);
     case Dtype::kBf16:
       return bits_to_float(static_cast<std::uint32_t>(word_at<std::uint16_t>(from, index)) << 16);
-    case Dtype::kF16: return from_half(word_at<std::uint16_t>(from, index));
-    default: throw Error(concat("numbers of type ", dtype_name(type), " cannot be converted"));
+    case Dtype::kF16:
+      return from_half(word_at<std::uint16_t>(from, index));
+    default:
+      throw Error(concat("numbers of type ", dtype_name(type), " cannot be converted"));
   }
 }
 

@@ -7,9 +7,8 @@ namespace generate {
 PagedKv::PagedKv(const millrace::Stream& stream, const ModelConfig& config, mr_dtype dtype,
                  std::int64_t tokens)
     : pages_((tokens + kPageSize - 1) / kPageSize), free_(static_cast<std::size_t>(pages_)) {
-  const std::vector<std::int64_t> shape = {config.layers,   2,
-                                           pages_,          kPageSize,
-                                           config.kv_heads, config.head_dim};
+  const std::vector<std::int64_t> shape = {config.layers,  2, pages_, kPageSize, config.kv_heads,
+                                           config.head_dim};
   const millrace::Tensor unplaced(static_cast<void*>(nullptr), dtype, shape);
   buffer_ = millrace::Buffer(stream, static_cast<std::uint64_t>(unplaced.bytes()), MR_TAG_KV);
   all_ = buffer_.tensor(dtype, shape);

@@ -19,8 +19,8 @@ void ProgressBar::clear() {
 void ProgressBar::update(std::size_t done, std::size_t total) {
   constexpr int kWidth = 30;
   if (!shown_ || total == 0) return;
-  const int percent =
-      static_cast<int>(100.0 * static_cast<double>(std::min(done, total)) / static_cast<double>(total));
+  const int percent = static_cast<int>(100.0 * static_cast<double>(std::min(done, total)) /
+                                       static_cast<double>(total));
   if (percent == percent_) return;
   percent_ = percent;
   const std::string bar(static_cast<std::size_t>(kWidth * percent / 100), '#');

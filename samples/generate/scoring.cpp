@@ -33,11 +33,11 @@ Score score_text(Engine& engine, std::span<const std::int32_t> ids) {
         throw Error("the cache cannot hold one context");
       }
       engine.batch.clear();
-      engine.batch.add(pages, ids.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)),
-                       true);
+      engine.batch.add(
+          pages, ids.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)), true);
       const millrace::Tensor logits = engine.decoder.forward(engine.batch.send(), engine.kv);
-      const auto values = engine.stream.download<float>(
-          logits.data, static_cast<std::size_t>(count * vocab));
+      const auto values =
+          engine.stream.download<float>(logits.data, static_cast<std::size_t>(count * vocab));
       // The logits at a token are about the next one.
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t next = at + i + 1;

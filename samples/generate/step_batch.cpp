@@ -81,8 +81,7 @@ StepTensors StepBatch::send() {
   out.slot = place(half, used, slot_, {tokens()});
   out.cu_q = place(half, used, cu_q_, {sequences() + 1});
   out.kv_len = place(half, used, kv_len_, {sequences()});
-  out.block_table =
-      place(half, used, table, {sequences(), static_cast<std::int64_t>(most_pages)});
+  out.block_table = place(half, used, table, {sequences(), static_cast<std::int64_t>(most_pages)});
   out.output_rows = place(half, used, output_rows_, {outputs()});
   stream_.copy(half.device.data(), half.pinned.data(), used, MR_COPY_TO_DEVICE);
   stream_.record(half.sent);

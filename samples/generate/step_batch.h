@@ -23,16 +23,17 @@ struct StepTensors {
   millrace::Tensor output_rows;  // [outputs] I32: the tokens whose logits are wanted
 };
 
-/// Collects a step on the host and sends it with one copy from pinned memory. Two halves take turns, so
-/// that a step may be collected while the copy of the last one is still queued.
+/// Collects a step on the host and sends it with one copy from pinned memory. Two halves take
+/// turns, so that a step may be collected while the copy of the last one is still queued.
 class StepBatch {
  public:
   StepBatch(const millrace::Context& context, const millrace::Stream& stream,
             std::int32_t max_tokens, std::int32_t max_sequences, std::int32_t max_pages);
 
   void clear();
-  /// Appends the next tokens of a sequence, whose list has room for them and is `length` long without
-  /// them. With `all_outputs` the logits of each token are wanted, else those of the last alone.
+  /// Appends the next tokens of a sequence, whose list has room for them and is `length` long
+  /// without them. With `all_outputs` the logits of each token are wanted, else those of the last
+  /// alone.
   void add(const PageList& list, std::span<const std::int32_t> ids, bool all_outputs);
 
   std::int32_t tokens() const { return static_cast<std::int32_t>(ids_.size()); }

@@ -1,5 +1,5 @@
-/* Normalises two rows. Introduces contexts, streams, buffers, tensors and one operator: the shortest
- * program that does something. */
+/* Normalises two rows. Introduces contexts, streams, buffers, tensors and one operator: the
+ * shortest program that does something. */
 #include "ladder.h"
 
 int main(void) {

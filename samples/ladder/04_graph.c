@@ -15,7 +15,8 @@ int main(void) {
   mr_graph* graphs[SLOTS] = {NULL, NULL};
 
   config.backend = MR_BACKEND_HOST;
-  config.options = "host.streams=deferred"; /* a thread of its own, so that nothing here is for show */
+  config.options =
+      "host.streams=deferred"; /* a thread of its own, so that nothing here is for show */
   check(mr_context_create(&config, &context, &error), &error);
   check(mr_stream_create(context, NULL, &stream, &error), &error);
   check(mr_buffer_create(stream, sizeof state, MR_MEMORY_DEVICE, MR_TAG_OTHER, &buffer, &error),

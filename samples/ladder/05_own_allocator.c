@@ -1,4 +1,5 @@
-/* Lets the library take all of its memory from the application. Introduces the allocator callbacks. */
+/* Lets the library take all of its memory from the application. Introduces the allocator callbacks.
+ */
 #include "ladder.h"
 
 typedef struct Books {
@@ -16,7 +17,8 @@ static void* take(void* user, uint64_t bytes, uint64_t alignment, uint32_t kind,
   books->calls += 1;
   books->live += bytes;
   if (books->live > books->most) books->most = books->live;
-  return aligned_alloc((size_t)alignment, (size_t)((bytes + alignment - 1) / alignment * alignment));
+  return aligned_alloc((size_t)alignment,
+                       (size_t)((bytes + alignment - 1) / alignment * alignment));
 }
 
 static void give_back(void* user, void* address, uint64_t bytes, uint32_t kind, int32_t ordinal,
@@ -49,7 +51,8 @@ int main(void) {
   config.memory = memory;
   check(mr_context_create(&config, &context, &error), &error);
   check(mr_stream_create(context, NULL, &stream, &error), &error);
-  check(mr_buffer_create(stream, 10u << 20, MR_MEMORY_DEVICE, MR_TAG_OTHER, &buffer, &error), &error);
+  check(mr_buffer_create(stream, 10u << 20, MR_MEMORY_DEVICE, MR_TAG_OTHER, &buffer, &error),
+        &error);
   printf("%u allocations, %.1f MiB live\n", books.calls, (double)books.live / (1 << 20));
 
   mr_buffer_release(buffer);

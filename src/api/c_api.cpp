@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "core/status.h"
+#include "core/result.h"
 #include "millrace/api.h"
 
 namespace {

@@ -21,8 +21,7 @@ mr_status mr_event_create(mr_context* context, uint32_t flags, mr_event** out,
   });
 }
 
-mr_status mr_event_wrap(mr_context* context, void* native, mr_event** out,
-                        mr_error* err) noexcept {
+mr_status mr_event_wrap(mr_context* context, void* native, mr_event** out, mr_error* err) noexcept {
   return guard(err, [&]() -> Status {
     MR_TRY(check_handle(context, ObjectKind::kContext, "context"));
     MR_TRY(check_out(out, "out"));

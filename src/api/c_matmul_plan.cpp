@@ -63,8 +63,8 @@ mr_status mr_matmul_plan_kernel(mr_matmul_plan* plan, int64_t m, mr_kernel_info*
   });
 }
 
-mr_status mr_matmul_run(mr_matmul_plan* plan, mr_stream* stream,
-                        const mr_matmul_operands* operands, mr_error* err) noexcept {
+mr_status mr_matmul_run(mr_matmul_plan* plan, mr_stream* stream, const mr_matmul_operands* operands,
+                        mr_error* err) noexcept {
   return guard(err, [&]() -> Status {
     MR_TRY(check_plan(plan));
     MR_TRY(check_handle(stream, ObjectKind::kStream, "stream"));

@@ -53,8 +53,7 @@ void mr_memory_release(mr_memory* memory) noexcept {
 }
 
 mr_status mr_memory_allocate(mr_memory* memory, mr_stream* stream, uint64_t bytes,
-                             uint64_t alignment, uint32_t tag, void** out,
-                             mr_error* err) noexcept {
+                             uint64_t alignment, uint32_t tag, void** out, mr_error* err) noexcept {
   return guard(err, [&]() -> Status {
     MR_TRY(check_memory(memory));
     MR_TRY(mr::api::check_out(out, "out"));

@@ -90,7 +90,8 @@ mr_status mr_dependency(const char* name, char* out, uint64_t capacity, uint64_t
     }
     for (const char* known : {"cublaslt", "cudnn", "blas"}) {
       if (std::strcmp(name, known) != 0) continue;
-      return mr::error(MR_DEPENDENCY_MISSING, "no backend of this build loads the library").say(name);
+      return mr::error(MR_DEPENDENCY_MISSING, "no backend of this build loads the library")
+          .say(name);
     }
     return mr::invalid("name", "is none of cublaslt, cudnn and blas").say(name);
   });

@@ -1,4 +1,4 @@
-#include "core/status.h"
+#include "core/result.h"
 #include "millrace/millrace.h"
 
 uint32_t mr_version(void) noexcept {

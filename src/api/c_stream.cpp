@@ -52,7 +52,9 @@ mr_status mr_stream_wrap(mr_context* context, void* native, const mr_stream_conf
 
 void mr_stream_retain(mr_stream* stream) noexcept { mr::api::retain(stream, ObjectKind::kStream); }
 
-void mr_stream_release(mr_stream* stream) noexcept { mr::api::release(stream, ObjectKind::kStream); }
+void mr_stream_release(mr_stream* stream) noexcept {
+  mr::api::release(stream, ObjectKind::kStream);
+}
 
 void* mr_stream_native(mr_stream* stream) noexcept {
   return stream != nullptr && stream->kind() == ObjectKind::kStream ? stream->native() : nullptr;

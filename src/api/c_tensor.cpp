@@ -1,5 +1,5 @@
-// Tensor descriptions and DLPack. The structs below mirror DLPack 1.x (dmlc/dlpack, dlpack.h), whose
-// layout is stable by its own promise; the field names are its.
+// Tensor descriptions and DLPack. The structs below mirror DLPack 1.x (dmlc/dlpack, dlpack.h),
+// whose layout is stable by its own promise; the field names are its.
 #include <cstdlib>
 
 #include "api/guard.h"
@@ -59,7 +59,8 @@ bool pack_strides(mr_dtype dtype, int32_t rank, const int64_t* shape, int64_t* s
 }
 
 Status pack(void* data, mr_dtype dtype, int32_t rank, const int64_t* shape, mr_tensor* out) {
-  if (rank < 0 || rank > MR_MAX_RANK) return mr::invalid("rank", "is out of range", rank, MR_MAX_RANK);
+  if (rank < 0 || rank > MR_MAX_RANK)
+    return mr::invalid("rank", "is out of range", rank, MR_MAX_RANK);
   if (rank > 0 && shape == nullptr) return mr::invalid("shape", "is NULL");
   mr_tensor tensor = MR_TENSOR_INIT;
   for (int32_t d = 0; d < rank; ++d) {
@@ -138,7 +139,8 @@ Status check_description(const mr_tensor* tensor) {
 // The bytes before and behind the element at index 0 that the tensor reaches; none if it is empty.
 Status reach_of(const mr_tensor& tensor, int64_t* before, int64_t* behind) {
   const int64_t size = mr::dtype_bytes(tensor.dtype);
-  if (size == 0) return mr::invalid("tensor", "has a dtype that the library does not know", tensor.dtype);
+  if (size == 0)
+    return mr::invalid("tensor", "has a dtype that the library does not know", tensor.dtype);
   *before = *behind = 0;
   bool empty = false;
   int64_t low = 0, high = size;

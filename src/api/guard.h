@@ -8,7 +8,7 @@
 #include <new>
 
 #include "core/object.h"
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr::api {
 

@@ -16,7 +16,7 @@
 
 #include "core/build_info.h"
 #include "core/device_info.h"
-#include "core/status.h"
+#include "core/result.h"
 #include "kernel_api/kernel_table.h"
 
 namespace mr {
@@ -89,8 +89,8 @@ class Backend {
   virtual void drop_event(int device, void* native) noexcept = 0;
   // external: while capturing, record anew at each replay.
   virtual Status record_event(int device, void* event, void* stream, bool external) = 0;
-  // external: the stream is capturing and the event was not recorded within that capture, so that each
-  // replay waits for the event's then latest record.
+  // external: the stream is capturing and the event was not recorded within that capture, so that
+  // each replay waits for the event's then latest record.
   virtual Status wait_event(int device, void* stream, void* event, bool external) = 0;
   virtual Status query_event(int device, void* event, bool* out_done) = 0;
   virtual Status synchronize_event(int device, void* event) = 0;

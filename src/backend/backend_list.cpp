@@ -10,9 +10,9 @@ namespace mr {
 std::span<Backend* const> backends() {
   static Backend* const list[] = {
 #if MR_WITH_CUDA
-      &cuda_backend(),
+    &cuda_backend(),
 #endif
-      &host_backend(),
+    &host_backend(),
   };
   return list;
 }

@@ -1,4 +1,5 @@
-// The log callback of one context. Lines are formatted into a fixed buffer: logging never allocates.
+// The log callback of one context. Lines are formatted into a fixed buffer: logging never
+// allocates.
 #pragma once
 
 #include <cstdint>

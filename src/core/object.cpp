@@ -22,15 +22,15 @@ uint32_t fork_generation() {
 }
 
 // An object may be set aside more than once before it is due (each lease of a reserve holds a
-// reference), and it has one link: a second time while it waits only counts, by keeping the reference
-// in owed_.
+// reference), and it has one link: a second time while it waits only counts, by keeping the
+// reference in owed_.
 void Object::release_later() {
   if (owed_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   Object* head = due.load(std::memory_order_relaxed);
   do {
     next_due_ = head;
-  } while (!due.compare_exchange_weak(head, this, std::memory_order_release,
-                                      std::memory_order_relaxed));
+  } while (
+      !due.compare_exchange_weak(head, this, std::memory_order_release, std::memory_order_relaxed));
 }
 
 void Object::release_due() {

@@ -7,8 +7,8 @@
 
 namespace mr {
 
-// How often this process is the child of a fork that happened after the library was loaded: an object
-// made under another generation must not touch a device or a thread any more.
+// How often this process is the child of a fork that happened after the library was loaded: an
+// object made under another generation must not touch a device or a thread any more.
 uint32_t fork_generation();
 
 enum class ObjectKind : uint32_t {
@@ -32,8 +32,8 @@ class Object {
   ObjectKind kind() const { return kind_; }
   bool forked() const { return generation_ != fork_generation(); }
 
-  // Gives up one reference from a place where the object's destructor must not run, such as a driver's
-  // callback: it runs in the next release_due(). Never allocates.
+  // Gives up one reference from a place where the object's destructor must not run, such as a
+  // driver's callback: it runs in the next release_due(). Never allocates.
   void release_later();
   // Drops the references that release_later() set aside, on this thread.
   static void release_due();

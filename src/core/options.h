@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr {
 
@@ -28,7 +28,8 @@ enum class Determinism : uint32_t { kFast, kRunToRun, kBatchInvariant };
 // Values are text, checked when set; what enqueue reads is kept decoded and read without a lock.
 class Options {
  public:
-  // Defaults, then the environment (MR_HOST_STREAMS ...), then `text` ("name=value;..."; may be NULL).
+  // Defaults, then the environment (MR_HOST_STREAMS ...), then `text` ("name=value;..."; may be
+  // NULL).
   Status load(const char* text);
   // After the context is made: refuses those fixed at creation.
   Status set(const char* name, const char* value);

@@ -7,7 +7,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr {
 

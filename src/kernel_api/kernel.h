@@ -8,7 +8,7 @@
 
 #include "core/device_info.h"
 #include "core/dtype.h"
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr {
 

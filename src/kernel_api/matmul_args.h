@@ -34,8 +34,8 @@ struct MatmulArgs {
   int64_t bias_stride = 0;
   float alpha = 1.0f;
   float beta = 0.0f;
-  bool add_c = false;              // MR_MATMUL_ADD_C given and beta != 0
-  bool batch_invariant = false;    // a row of d must not depend on m
+  bool add_c = false;                    // MR_MATMUL_ADD_C given and beta != 0
+  bool batch_invariant = false;          // a row of d must not depend on m
   const Libraries* libraries = nullptr;  // the context's, for reject(); a row knows its kind
   const void* prepared = nullptr;  // a plan's choice: what Kernel::find_prepared gave, or null
 };

@@ -36,8 +36,8 @@ struct QkvPostArgs {
   int32_t v_dim = 0;
   int64_t pages = 0;
   int64_t page_size = 0;
-  // Present where given and not empty. slot is not null wherever k was given, even an empty one: each
-  // token's slot is still checked for its status.
+  // Present where given and not empty. slot is not null wherever k was given, even an empty one:
+  // each token's slot is still checked for its status.
   HeadView q;
   HeadView k;
   HeadView v;

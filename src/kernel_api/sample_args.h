@@ -1,9 +1,10 @@
 // mr_sample, checked and flat.
 //
-// Every backend draws the same noise, up to the rounding of its logarithms: the word of token v is word
-// v % 4 of Philox4x32-10 with the key (low, high half of the seed) and the counter (low, high half of
-// v / 4, low, high half of the offset); w = min((word + 1/2) / 2^32, 1 - 2^-24) in float32; the noise is
-// -ln(-ln(1 - w)), which must keep the bits of a small w. Scores are (logit - largest) / temperature.
+// Every backend draws the same noise, up to the rounding of its logarithms: the word of token v is
+// word v % 4 of Philox4x32-10 with the key (low, high half of the seed) and the counter (low, high
+// half of v / 4, low, high half of the offset); w = min((word + 1/2) / 2^32, 1 - 2^-24) in float32;
+// the noise is -ln(-ln(1 - w)), which must keep the bits of a small w. Scores are (logit - largest)
+// / temperature.
 #pragma once
 
 #include <cstdint>

@@ -112,9 +112,8 @@ Status check_paged(const mr_attention_args& args, Purpose purpose, AttentionArgs
   out->max_pages = table.shape[1];
   if (out->page_size < 1) return invalid("args.k", "has pages without tokens", out->page_size, 1);
   // kv_len is 32 bits wide, so a larger product bounds nothing.
-  const int64_t most = out->max_pages > INT32_MAX / out->page_size
-                           ? INT32_MAX
-                           : out->max_pages * out->page_size;
+  const int64_t most =
+      out->max_pages > INT32_MAX / out->page_size ? INT32_MAX : out->max_pages * out->page_size;
   out->max_kv = args.max_kv > 0 ? args.max_kv : most;
   return {};
 }
@@ -139,7 +138,8 @@ Status check_scalars(const mr_attention_args& args, AttentionArgs* out) {
   out->scale = args.scale;
   out->causal = (args.flags & MR_ATTENTION_CAUSAL) != 0;
   if ((args.flags & MR_ATTENTION_WINDOW) == 0) return {};
-  if (args.window_left < -1) return invalid("args.window_left", "is below -1", args.window_left, -1);
+  if (args.window_left < -1)
+    return invalid("args.window_left", "is below -1", args.window_left, -1);
   if (args.window_right < -1) {
     return invalid("args.window_right", "is below -1", args.window_right, -1);
   }

@@ -17,8 +17,8 @@ bool empty(const mr_tensor& tensor) {
   return std::find(tensor.shape, tensor.shape + tensor.rank, 0) != tensor.shape + tensor.rank;
 }
 
-// The farthest element, and the whole tensor if it were packed, must lie within 2^63 bytes, so that no
-// address computed later can wrap.
+// The farthest element, and the whole tensor if it were packed, must lie within 2^63 bytes, so that
+// no address computed later can wrap.
 Status addresses(const mr_tensor& tensor, const char* name) {
   const int64_t bytes = dtype_bytes(tensor.dtype);
   for (int32_t d = 0; d < tensor.rank; ++d) {
@@ -78,7 +78,8 @@ Status output(const mr_tensor& tensor, const char* name, Purpose purpose) {
   for (int32_t d = 0; d < tensor.rank; ++d) {
     if (tensor.shape[d] <= 1) continue;
     int32_t at = count++;
-    for (; at > 0 && magnitude(tensor.strides[order[at - 1]]) > magnitude(tensor.strides[d]); --at) {
+    for (; at > 0 && magnitude(tensor.strides[order[at - 1]]) > magnitude(tensor.strides[d]);
+         --at) {
       order[at] = order[at - 1];
     }
     order[at] = d;
@@ -192,7 +193,8 @@ Status rows(std::span<const RowTensor> tensors, RowSpace* space) {
   }
   for (int32_t split = 0; split <= leading; ++split) {
     space->outer = space->inner = 1;
-    for (int32_t d = 0; d < leading; ++d) (d < split ? space->outer : space->inner) *= like.shape[d];
+    for (int32_t d = 0; d < leading; ++d)
+      (d < split ? space->outer : space->inner) *= like.shape[d];
     bool fits = true;
     for (const RowTensor& row : tensors) {
       if (!present(*row.tensor)) continue;

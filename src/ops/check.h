@@ -1,14 +1,14 @@
-// The checks that operators share, each with its sentence. `name` is the argument as the header spells
-// it, e.g. "args.input".
+// The checks that operators share, each with its sentence. `name` is the argument as the header
+// spells it, e.g. "args.input".
 #pragma once
 
 #include <initializer_list>
 #include <span>
 
-#include "core/status.h"
+#include "core/result.h"
 #include "kernel_api/rows.h"
 #include "millrace/tensor.h"
-#include "ops/op.h"
+#include "ops/dispatch.h"
 
 namespace mr::check {
 
@@ -38,8 +38,9 @@ Status vector(const mr_tensor& tensor, const char* name, mr_dtype wanted, int64_
 Status row_status(const mr_tensor& tensor, const char* name, int64_t rows, Purpose purpose,
                   int32_t** data, int64_t* stride);
 
-// Splits the leading dimensions of tensors of one shape [..., width] into at most two, such that every
-// tensor steps evenly within each; UNSUPPORTED if no split does. Absent tensors are passed over.
+// Splits the leading dimensions of tensors of one shape [..., width] into at most two, such that
+// every tensor steps evenly within each; UNSUPPORTED if no split does. Absent tensors are passed
+// over.
 struct RowTensor {
   const mr_tensor* tensor;
   const char* name;

@@ -10,8 +10,8 @@ namespace mr {
 
 // What the caller's options allow.
 struct Preference {
-  const char* forced = nullptr;     // only this kernel
-  bool fallback_is_error = false;   // only the first, unless one is forced
+  const char* forced = nullptr;    // only this kernel
+  bool fallback_is_error = false;  // only the first, unless one is forced
 };
 
 template <class Args>

@@ -34,8 +34,8 @@ Status flatten(const mr_embedding_args& args, Purpose purpose, EmbeddingArgs* ou
   out->output_stride = args.output.strides[1];
   out->scaled = (args.flags & MR_EMBEDDING_SCALE) != 0;
   out->scale = out->scaled ? args.scale : 1.0f;
-  return check::row_status(args.row_status, "args.row_status", out->rows, purpose,
-                           &out->row_status, &out->row_status_stride);
+  return check::row_status(args.row_status, "args.row_status", out->rows, purpose, &out->row_status,
+                           &out->row_status_stride);
 }
 
 // A row of no width still has a status.

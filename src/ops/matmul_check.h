@@ -3,7 +3,7 @@
 
 #include "kernel_api/matmul_args.h"
 #include "millrace/matmul.h"
-#include "ops/op.h"
+#include "ops/dispatch.h"
 
 namespace mr {
 

@@ -147,7 +147,9 @@ Status mr_matmul_plan::fill(Bucket* bucket, int64_t m) {
   const MatmulArgs args = flat(m);
   Choice<MatmulArgs> choice = mr::choose(context_->info(), rows(), args, preference_, true);
   if (choice.kernel == nullptr) {
-    return mr::unsupported("no kernel serves a product of this problem").about("problem").say(choice.refused);
+    return mr::unsupported("no kernel serves a product of this problem")
+        .about("problem")
+        .say(choice.refused);
   }
   // No stream: what a kernel measures, it measures on one of its own.
   const mr::Launch launch = {nullptr, &context_->info(), nullptr, 0, context_->libraries()};

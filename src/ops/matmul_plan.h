@@ -7,7 +7,7 @@
 
 #include "core/object.h"
 #include "millrace/matmul.h"
-#include "ops/op.h"
+#include "ops/dispatch.h"
 #include "runtime/event_state.h"
 
 struct mr_matmul_plan final : mr::Object {

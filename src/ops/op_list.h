@@ -8,7 +8,7 @@
 #include "millrace/norm.h"
 #include "millrace/rope.h"
 #include "millrace/sampling.h"
-#include "ops/op.h"
+#include "ops/dispatch.h"
 
 namespace mr {
 

@@ -1,7 +1,7 @@
 // The checks of mr_rope_config and its defaults, for the two operators that rotate.
 #pragma once
 
-#include "core/status.h"
+#include "core/result.h"
 #include "kernel_api/rope_args.h"
 
 namespace mr {

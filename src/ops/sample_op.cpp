@@ -20,18 +20,18 @@ Status check_parameters(const mr_sample_args& args, Purpose purpose, SampleArgs*
   const int64_t rows = out->rows;
   MR_TRY(parameter(args.temperature, "args.temperature", MR_F32, rows, purpose, &out->temperature,
                    &out->temperature_stride));
-  MR_TRY(parameter(args.top_k, "args.top_k", MR_I32, rows, purpose, &out->top_k,
-                   &out->top_k_stride));
-  MR_TRY(parameter(args.top_p, "args.top_p", MR_F32, rows, purpose, &out->top_p,
-                   &out->top_p_stride));
+  MR_TRY(
+      parameter(args.top_k, "args.top_k", MR_I32, rows, purpose, &out->top_k, &out->top_k_stride));
+  MR_TRY(
+      parameter(args.top_p, "args.top_p", MR_F32, rows, purpose, &out->top_p, &out->top_p_stride));
   return parameter(args.min_p, "args.min_p", MR_F32, rows, purpose, &out->min_p,
                    &out->min_p_stride);
 }
 
 Status check_random(const mr_sample_args& args, Purpose purpose, SampleArgs* out) {
   const void* seed = nullptr;
-  MR_TRY(check::vector(args.seed, "args.seed", MR_U64, out->rows, purpose, &seed,
-                       &out->seed_stride));
+  MR_TRY(
+      check::vector(args.seed, "args.seed", MR_U64, out->rows, purpose, &seed, &out->seed_stride));
   out->seed = static_cast<const uint64_t*>(seed);
   const void* offset = nullptr;
   MR_TRY(check::output(args.rng_offset, "args.rng_offset", purpose));
@@ -67,8 +67,8 @@ Status flatten(const mr_sample_args& args, Purpose purpose, SampleArgs* out) {
   out->output_dtype = args.output.dtype;
   out->output = args.output.data;
   out->output_stride = args.output.strides[0];
-  return check::row_status(args.row_status, "args.row_status", out->rows, purpose,
-                           &out->row_status, &out->row_status_stride);
+  return check::row_status(args.row_status, "args.row_status", out->rows, purpose, &out->row_status,
+                           &out->row_status_stride);
 }
 
 bool empty(const SampleArgs& args) { return args.rows == 0; }

@@ -16,8 +16,8 @@ Status mr_buffer::create(mr_stream& stream, uint64_t bytes, uint32_t kind, uint3
   if (bytes > 0 && kind == MR_MEMORY_PINNED) {
     MR_TRY(context.memory().allocate_pinned(bytes, &buffer->data_));
   } else if (bytes > 0) {
-    MR_TRY(context.watch(context.memory().allocate({stream.native(), stream.id()}, bytes, 0, tag,
-                                                   &buffer->data_)));
+    MR_TRY(context.watch(
+        context.memory().allocate({stream.native(), stream.id()}, bytes, 0, tag, &buffer->data_)));
   }
   *out = std::move(buffer);
   return {};
@@ -32,7 +32,8 @@ mr_buffer::~mr_buffer() {
   }
 }
 
-// Where the host has no memory to note which work the memory must wait for, that work is waited for here.
+// Where the host has no memory to note which work the memory must wait for, that work is waited for
+// here.
 void mr_buffer::free_device_memory() noexcept {
   mr_memory& memory = context().memory();
   const Status freed = memory.free({stream_->native(), stream_->id()}, data_);

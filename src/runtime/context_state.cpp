@@ -46,8 +46,8 @@ Status mr_context::create(const mr_context_config& config, Ref<mr_context>* out)
     context->memory_ = Ref<mr_memory>::share(config.memory);
   } else {
     const mr_memory_config memory_config = MR_MEMORY_CONFIG_INIT;
-    MR_TRY(mr_memory::create(*context->backend_, context->device_, memory_config,
-                             &context->memory_));
+    MR_TRY(
+        mr_memory::create(*context->backend_, context->device_, memory_config, &context->memory_));
   }
   MR_TRY(context->backend_->make_libraries(context->device_, context->backend_options_,
                                            &context->libraries_));

@@ -28,7 +28,8 @@ struct mr_context final : mr::Object {
 
   // OK while the context can work: not forked, no fault latched. One relaxed load on the fast path.
   mr::Status check_alive() const;
-  // Passes a status through, latching the first DEVICE_LOST with the operators that streams ran last.
+  // Passes a status through, latching the first DEVICE_LOST with the operators that streams ran
+  // last.
   mr::Status watch(mr::Status status);
 
   // Streams announce themselves, so that a fault can say what was enqueued last.

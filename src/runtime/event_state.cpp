@@ -66,7 +66,8 @@ Status mr_event::record_behind(mr_stream& stream, bool external) {
   return status;
 }
 
-// Inside a capture an event only marks a point of the graph; there is nothing to ask or to wait for.
+// Inside a capture an event only marks a point of the graph; there is nothing to ask or to wait
+// for.
 Status mr_event::check_outside() const {
   if (capture_id_ == 0) return {};
   return mr::error(MR_CAPTURE_VIOLATION, "the event was recorded inside a capture").about("event");
@@ -91,8 +92,8 @@ Status mr_event::hold(mr_stream& stream) {
   // A stream that is not capturing joins the capture; the backend refuses where that has ended.
   // The application records a wrapped event itself, perhaps within this very capture.
   const bool external = capturing && recorded_in == 0 && recorded_here_;
-  return stream.noted(there.watch(
-      there.backend().wait_event(there.device(), stream.native(), native_, external)));
+  return stream.noted(
+      there.watch(there.backend().wait_event(there.device(), stream.native(), native_, external)));
 }
 
 Status mr_event::query(bool* out_done) {
@@ -116,6 +117,6 @@ Status mr_event::elapsed_to(mr_event& stop, float* out_milliseconds) {
   if (!stop.timing_) return mr::invalid("stop", "was made without MR_EVENT_TIMING");
   MR_TRY(check_outside());
   MR_TRY(stop.check_outside());
-  return context_->watch(context_->backend().elapsed(context_->device(), native_, stop.native_,
-                                                     out_milliseconds));
+  return context_->watch(
+      context_->backend().elapsed(context_->device(), native_, stop.native_, out_milliseconds));
 }

@@ -77,11 +77,12 @@ Status mr_graph::launch(mr_stream& stream) {
   bool capturing = false;
   MR_TRY(stream.is_capturing(&capturing));
   if (capturing) {
-    return stream.noted(
-        mr::error(MR_CAPTURE_VIOLATION, "a graph cannot be launched into a capture").about("stream"));
+    return stream.noted(mr::error(MR_CAPTURE_VIOLATION, "a graph cannot be launched into a capture")
+                            .about("stream"));
   }
   MR_TRY(stream.before_enqueue("graph"));
-  std::unique_lock pool_lock = pool_ ? std::unique_lock(pool_->mutex()) : std::unique_lock<std::mutex>();
+  std::unique_lock pool_lock =
+      pool_ ? std::unique_lock(pool_->mutex()) : std::unique_lock<std::mutex>();
   std::lock_guard lock(mutex_);
   // Waits that were enqueued before one failed do no harm.
   if (pool_) MR_TRY(pool_->enter(stream));

@@ -5,10 +5,12 @@
 using mr::Ref;
 using mr::Status;
 
-Status mr_ring::create(mr_context& context, uint32_t slots, uint64_t slot_bytes, Ref<mr_ring>* out) {
+Status mr_ring::create(mr_context& context, uint32_t slots, uint64_t slot_bytes,
+                       Ref<mr_ring>* out) {
   constexpr uint32_t kMaxSlots = 1024;
   MR_TRY(context.check_alive());
-  if (slots < 1 || slots > kMaxSlots) return mr::invalid("slots", "is out of range", slots, kMaxSlots);
+  if (slots < 1 || slots > kMaxSlots)
+    return mr::invalid("slots", "is out of range", slots, kMaxSlots);
   if (slot_bytes == 0) return mr::invalid("slot_bytes", "is zero");
   auto ring = Ref<mr_ring>::take(new mr_ring);
   ring->context_ = Ref<mr_context>::share(&context);

@@ -11,8 +11,8 @@ Status ScratchReserve::create(mr_memory& memory, Ref<ScratchReserve>* out) {
   return {};
 }
 
-// The destructor may run from a graph's drop callback, where the device must not be called; the pool
-// only notes the blocks as idle, which makes no driver call.
+// The destructor may run from a graph's drop callback, where the device must not be called; the
+// pool only notes the blocks as idle, which makes no driver call.
 ScratchReserve::~ScratchReserve() {
   if (forked()) return;
   for (const Range& range : ranges_) {

@@ -1,7 +1,7 @@
 // Scratch set aside for graph captures, handed out in leases that a captured graph holds.
 //
-// A lease is keyed by the graph that records it: it comes back when the graph and all instances of it
-// are gone, through a drop callback that may run on any thread and touches no device.
+// A lease is keyed by the graph that records it: it comes back when the graph and all instances of
+// it are gone, through a drop callback that may run on any thread and touches no device.
 #pragma once
 
 #include <cstdint>

@@ -53,8 +53,9 @@ Status StagingPool::fill(const void* from, uint64_t bytes, const void** out) {
   // A piece is contiguous: where it would cross the ring's end, the rest of the ring is its gap.
   const uint64_t gap = head_ + bytes > kBytes ? kBytes - head_ : 0;
   if (bytes > kBytes || gap + bytes > kBytes - used_ || spare_events_.empty()) {
-    return unsupported("a pageable copy does not fit the free staging bytes; mr_upload() copies any "
-                       "amount")
+    return unsupported(
+               "a pageable copy does not fit the free staging bytes; mr_upload() copies any "
+               "amount")
         .about("bytes")
         .got(static_cast<int64_t>(bytes))
         .wanted(static_cast<int64_t>(kBytes - used_));

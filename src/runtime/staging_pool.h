@@ -9,8 +9,8 @@
 
 namespace mr {
 
-// A ring of bytes on one stream. A piece is free again once the event behind its copy is reached, which
-// is only asked, never waited for. One caller at a time, like its stream.
+// A ring of bytes on one stream. A piece is free again once the event behind its copy is reached,
+// which is only asked, never waited for. One caller at a time, like its stream.
 class StagingPool {
  public:
   static constexpr uint64_t kBytes = uint64_t{8} << 20;
@@ -24,7 +24,8 @@ class StagingPool {
   Status open();  // takes the pinned memory and the events; blocking
   // Copies `from` into free staging bytes; *out is where. UNSUPPORTED if too few are free now.
   Status fill(const void* from, uint64_t bytes, const void** out);
-  // Behind the copy that reads the piece last given by fill(); or, where no copy was enqueued, cancel().
+  // Behind the copy that reads the piece last given by fill(); or, where no copy was enqueued,
+  // cancel().
   Status mark();
   void cancel();
   // After a fork nothing of the device may be touched.
@@ -44,7 +45,7 @@ class StagingPool {
   char* data_ = nullptr;
   uint64_t head_ = 0;  // where the next piece starts
   uint64_t used_ = 0;
-  std::vector<Piece> pieces_;         // oldest first
+  std::vector<Piece> pieces_;  // oldest first
   std::vector<void*> spare_events_;
   bool abandoned_ = false;
 };

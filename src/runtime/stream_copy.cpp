@@ -20,8 +20,8 @@ Status mr_stream::synchronize() {
   bool capturing = false;
   MR_TRY(is_capturing(&capturing));
   if (capturing) {
-    return noted(mr::error(MR_CAPTURE_VIOLATION, "a capturing stream cannot be waited for")
-                     .about("stream"));
+    return noted(
+        mr::error(MR_CAPTURE_VIOLATION, "a capturing stream cannot be waited for").about("stream"));
   }
   return context_->watch(context_->backend().synchronize_stream(context_->device(), native_));
 }
@@ -52,8 +52,8 @@ Status mr_stream::copy(void* to, const void* from, uint64_t bytes, uint32_t dire
   const CopyDirection way = direction == MR_COPY_ON_DEVICE   ? CopyDirection::kOnDevice
                             : direction == MR_COPY_TO_DEVICE ? CopyDirection::kToDevice
                                                              : CopyDirection::kToHost;
-  const Status copied = context_->watch(
-      backend.copy(device, native_, to, from, static_cast<size_t>(bytes), way));
+  const Status copied =
+      context_->watch(backend.copy(device, native_, to, from, static_cast<size_t>(bytes), way));
   if (!copied.ok() && staged) staging_->cancel();
   MR_TRY(copied);
   if (staged) MR_TRY(context_->watch(staging_->mark()));
@@ -66,9 +66,8 @@ Status mr_stream::fill(void* to, uint32_t value, uint64_t bytes) {
   if (bytes == 0) return {};
   MR_TRY(check_range("to", to, bytes));
   MR_TRY(before_enqueue("fill"));
-  MR_TRY(context_->watch(context_->backend().fill(context_->device(), native_, to,
-                                                  static_cast<uint8_t>(value),
-                                                  static_cast<size_t>(bytes))));
+  MR_TRY(context_->watch(context_->backend().fill(
+      context_->device(), native_, to, static_cast<uint8_t>(value), static_cast<size_t>(bytes))));
   return after_enqueue();
 }
 

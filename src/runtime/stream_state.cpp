@@ -18,7 +18,8 @@ constexpr uint64_t kHopperScratch = uint64_t{32} << 20;
 constexpr uint64_t kScratch = uint64_t{4} << 20;
 
 uint64_t default_scratch(const mr::DeviceInfo& info) {
-  return info.backend == MR_BACKEND_CUDA && info.architecture >= kHopper ? kHopperScratch : kScratch;
+  return info.backend == MR_BACKEND_CUDA && info.architecture >= kHopper ? kHopperScratch
+                                                                         : kScratch;
 }
 
 Status check_config(const mr_stream_config& config) {
@@ -137,8 +138,8 @@ Status mr_stream::reserve_capture(uint64_t bytes) {
 Status mr_stream::scratch(uint64_t bytes, void** out) {
   if (user_scratch_ == nullptr) {
     CaptureInfo capture;
-    MR_TRY(context_->watch(
-        context_->backend().capture_info(context_->device(), native_, &capture)));
+    MR_TRY(
+        context_->watch(context_->backend().capture_info(context_->device(), native_, &capture)));
     if (capture.state == CaptureState::kActive) {
       const bool from_pool = capture_pool_ != nullptr && pool_capture_id_ == capture.id;
       return from_pool ? capture_pool_->lease(bytes, out) : lease(capture.id, bytes, out);
@@ -156,21 +157,22 @@ Status mr_stream::scratch(uint64_t bytes, void** out) {
   return {};
 }
 
-// One lease per capture serves the calls of this stream in turn; a call that needs more takes another,
-// and the first stays with the graph, whose earlier nodes use it.
+// One lease per capture serves the calls of this stream in turn; a call that needs more takes
+// another, and the first stays with the graph, whose earlier nodes use it.
 Status mr_stream::lease(uint64_t capture_id, uint64_t bytes, void** out) {
   if (capture_id_ == capture_id && lease_bytes_ >= bytes) return *out = lease_, Status();
   if (!capture_reserve_) {
-    return mr::error(MR_WORKSPACE_TOO_SMALL,
-                     "the stream has no capture reserve; see mr_stream_reserve_capture(); bytes needed")
+    return mr::error(
+               MR_WORKSPACE_TOO_SMALL,
+               "the stream has no capture reserve; see mr_stream_reserve_capture(); bytes needed")
         .about("stream")
         .got(static_cast<int64_t>(bytes));
   }
   auto held = std::make_unique<Lease>();
   held->reserve = capture_reserve_;
   MR_TRY(capture_reserve_->lease(bytes, &held->address));
-  MR_TRY(context_->watch(context_->backend().retain_in_capture(context_->device(), native_,
-                                                               held.get(), drop_lease)));
+  MR_TRY(context_->watch(
+      context_->backend().retain_in_capture(context_->device(), native_, held.get(), drop_lease)));
   capture_id_ = capture_id;
   lease_ = held.release()->address;
   lease_bytes_ = bytes;
@@ -214,8 +216,8 @@ Status mr_stream::end_capture(void** out_native_graph, Ref<mr_graph_pool>* out_p
   capture_id_ = 0;
   lease_bytes_ = 0;
   void* graph = nullptr;
-  MR_TRY(noted(context_->watch(
-      context_->backend().end_capture(context_->device(), native_, &graph))));
+  MR_TRY(
+      noted(context_->watch(context_->backend().end_capture(context_->device(), native_, &graph))));
   if (capture.state == CaptureState::kActive && context_->is_spoiled(capture.id)) {
     context_->backend().drop_graph(context_->device(), graph);
     Object::release_due();
@@ -271,8 +273,9 @@ Status mr_stream::query(bool* out_done) {
   bool capturing = false;
   MR_TRY(is_capturing(&capturing));
   if (capturing) {
-    return noted(mr::error(MR_CAPTURE_VIOLATION, "a capturing stream has no work that could be done")
-                     .about("stream"));
+    return noted(
+        mr::error(MR_CAPTURE_VIOLATION, "a capturing stream has no work that could be done")
+            .about("stream"));
   }
   return context_->watch(context_->backend().query_stream(context_->device(), native_, out_done));
 }

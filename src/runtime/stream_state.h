@@ -31,11 +31,12 @@ struct mr_stream final : mr::Object {
 
   mr::Status is_capturing(bool* out) const;
   mr::Status begin_capture(mr_graph_pool* pool);
-  // *out_pool receives the pool that the capture used, if any. The stream leaves its capture in any case.
+  // *out_pool receives the pool that the capture used, if any. The stream leaves its capture in any
+  // case.
   mr::Status end_capture(void** out_native_graph, mr::Ref<mr_graph_pool>* out_pool);
   void abandon_capture() noexcept;  // ends it and throws the graph away
-  // Passes a status through; where a call was illegal because the stream is being captured, the capture
-  // gives no graph: the program believes in work that the graph does not hold.
+  // Passes a status through; where a call was illegal because the stream is being captured, the
+  // capture gives no graph: the program believes in work that the graph does not hold.
   mr::Status noted(mr::Status status);
   void spoil_capture();
 
@@ -46,8 +47,9 @@ struct mr_stream final : mr::Object {
   mr::Status upload(void* to_device, const void* from_host, uint64_t bytes);
   mr::Status download(void* to_host, const void* from_device, uint64_t bytes);
 
-  // What an operator calls around its launch: before it, to be named in a fault's text, and to be refused
-  // where the option `synchronous` meets a capture; after it, to wait where the option asks for that.
+  // What an operator calls around its launch: before it, to be named in a fault's text, and to be
+  // refused where the option `synchronous` meets a capture; after it, to wait where the option asks
+  // for that.
   mr::Status before_enqueue(const char* operator_name);
   mr::Status after_enqueue();
 
@@ -55,7 +57,8 @@ struct mr_stream final : mr::Object {
   // For the context's fault text.
   std::atomic<const char*> recent_[kRecent] = {};
   uint32_t next_recent_ = 0;
-  // The capture that spoil_capture() met last. Read by the context, on behalf of the stream that ends it.
+  // The capture that spoil_capture() met last. Read by the context, on behalf of the stream that
+  // ends it.
   std::atomic<uint64_t> spoiled_capture_{0};
   mr_stream* next_in_context_ = nullptr;
   mr_stream* previous_in_context_ = nullptr;
@@ -78,9 +81,10 @@ struct mr_stream final : mr::Object {
   uint64_t user_scratch_bytes_ = 0;
 
   mr::Ref<mr::ScratchReserve> capture_reserve_;
-  mr_graph_pool* capture_pool_ = nullptr;  // one reference, of the capture that begin_capture() began
-  uint64_t pool_capture_id_ = 0;           // that capture
-  uint64_t capture_id_ = 0;              // the capture that the lease below belongs to
+  mr_graph_pool* capture_pool_ =
+      nullptr;                    // one reference, of the capture that begin_capture() began
+  uint64_t pool_capture_id_ = 0;  // that capture
+  uint64_t capture_id_ = 0;       // the capture that the lease below belongs to
   void* lease_ = nullptr;
   uint64_t lease_bytes_ = 0;
 

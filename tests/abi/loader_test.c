@@ -1,4 +1,5 @@
-/* The loader (bindings/loader), one scenario per process, since a process opens one library for good.
+/* The loader (bindings/loader), one scenario per process, since a process opens one library for
+ * good.
  *
  *   loader_test SCENARIO [FILE [OTHER_FILE]]
  */
@@ -12,12 +13,12 @@
 
 static int failures = 0;
 
-#define CHECK(condition)                                            \
-  do {                                                              \
-    if (!(condition)) {                                             \
-      printf("%s:%d: %s\n", __FILE__, __LINE__, #condition);        \
-      ++failures;                                                   \
-    }                                                               \
+#define CHECK(condition)                                     \
+  do {                                                       \
+    if (!(condition)) {                                      \
+      printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                            \
+    }                                                        \
   } while (0)
 
 static mr_error err;
@@ -134,12 +135,18 @@ int main(int argc, char** argv) {
   const char* const scenario = argc > 1 ? argv[1] : "";
   const char* const file = argc > 2 ? argv[2] : NULL;
   const char* const other = argc > 3 ? argv[3] : NULL;
-  if (strcmp(scenario, "before") == 0) before();
-  else if (strcmp(scenario, "absent") == 0) absent(file);
-  else if (strcmp(scenario, "current_directory") == 0) current_directory();
-  else if (strcmp(scenario, "open") == 0) open_it(file, other);
-  else if (strcmp(scenario, "older") == 0) older(file);
-  else if (strcmp(scenario, "mismatch") == 0) mismatch(file);
+  if (strcmp(scenario, "before") == 0)
+    before();
+  else if (strcmp(scenario, "absent") == 0)
+    absent(file);
+  else if (strcmp(scenario, "current_directory") == 0)
+    current_directory();
+  else if (strcmp(scenario, "open") == 0)
+    open_it(file, other);
+  else if (strcmp(scenario, "older") == 0)
+    older(file);
+  else if (strcmp(scenario, "mismatch") == 0)
+    mismatch(file);
   else {
     printf("unknown scenario \"%s\"\n", scenario);
     return 2;

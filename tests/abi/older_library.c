@@ -1,5 +1,5 @@
-/* A library that the loader must live with: an older one, whose table ends after the first few slots.
- * With OTHER_MAJOR it refuses every range, like a library of another ABI major. */
+/* A library that the loader must live with: an older one, whose table ends after the first few
+ * slots. With OTHER_MAJOR it refuses every range, like a library of another ABI major. */
 #include <millrace/millrace.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
-// Host memory runs out: the n-th allocation within a call fails, for n = 1, 2, 3 ... until the call makes
-// fewer, for every function of the interface. Each failure is OUT_OF_HOST_MEMORY and nothing else: no
-// figure, out-parameter or tensor changes, and the same call works afterwards.
+// Host memory runs out: the n-th allocation within a call fails, for n = 1, 2, 3 ... until the call
+// makes fewer, for every function of the interface. Each failure is OUT_OF_HOST_MEMORY and nothing
+// else: no figure, out-parameter or tensor changes, and the same call works afterwards.
 //
-// A program of its own, linked from the library's objects: the library itself keeps its operator new to
-// itself.
+// A program of its own, linked from the library's objects: the library itself keeps its operator
+// new to itself.
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -119,8 +119,7 @@ int fail_each_allocation(Scene& scene, const EntryPoint& entry) {
     const mr_memory_stats before = test::stats_of(scene.handles.memory());
     mr_error error = {};
     mr_status status = MR_OK;
-    const bool failed =
-        with_failure(n, [&] { status = entry.call(scene, scene.handles, &error); });
+    const bool failed = with_failure(n, [&] { status = entry.call(scene, scene.handles, &error); });
     if (!failed) {
       CHECK_MESSAGE(status == MR_OK, error.text);
       return n - 1;
@@ -149,7 +148,8 @@ TEST_CASE("every function, every allocation that it makes") {
   }
 }
 
-TEST_CASE("functions that record, on a stream that is capturing: the capture is spoilt or as before") {
+TEST_CASE(
+    "functions that record, on a stream that is capturing: the capture is spoilt or as before") {
   Engine engine;
   for (const EntryPoint& entry : test::entry_points()) {
     if (entry.name != "copy" && entry.name != "fill" && entry.name != "add" &&
@@ -220,7 +220,8 @@ TEST_CASE("releases: whatever fails within them, everything is given back") {
 }
 
 TEST_CASE("a context cannot be made: nothing stays behind") {
-  for (const char* options : {"host.threads=5;host.streams=deferred", "host.blas=auto", "synchronous=on"}) {
+  for (const char* options :
+       {"host.threads=5;host.streams=deferred", "host.blas=auto", "synchronous=on"}) {
     for (int n = 1;; ++n) {
       REQUIRE(n < 300);
       mr_context_config config = MR_CONTEXT_CONFIG_INIT;

@@ -1,5 +1,5 @@
-// What tests of the interface share: a host context with streams of either mode, and short forms of the
-// calls that every test makes. Only include/ is seen here.
+// What tests of the interface share: a host context with streams of either mode, and short forms of
+// the calls that every test makes. Only include/ is seen here.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -17,12 +17,12 @@ inline constexpr uint64_t kKiB = 1024;
 inline constexpr uint64_t kMiB = 1024 * kKiB;
 
 // Fails the test with the error's text unless the call succeeded.
-#define MR_OK_OR_FAIL(call)                                                             \
-  do {                                                                                  \
-    const mr_status status_of_call = (call);                                            \
-    if (status_of_call != MR_OK) {                                                      \
-      FAIL(#call << ": " << std::string(mr_status_name(status_of_call)));               \
-    }                                                                                   \
+#define MR_OK_OR_FAIL(call)                                               \
+  do {                                                                    \
+    const mr_status status_of_call = (call);                              \
+    if (status_of_call != MR_OK) {                                        \
+      FAIL(#call << ": " << std::string(mr_status_name(status_of_call))); \
+    }                                                                     \
   } while (0)
 
 inline mr_context* make_context(const std::string& options, mr_memory* memory = nullptr) {

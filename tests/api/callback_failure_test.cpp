@@ -1,5 +1,5 @@
-// The host application's allocator through the interface: what it is asked, and that a refusal by it fails
-// every call that needs it without any other effect.
+// The host application's allocator through the interface: what it is asked, and that a refusal by
+// it fails every call that needs it without any other effect.
 #include <atomic>
 #include <cstdlib>
 #include <mutex>

@@ -24,7 +24,8 @@ uint64_t reserved_after_trim(Engine& engine) {
 
 }  // namespace
 
-TEST_CASE("C03: each illegal call is refused, gives no graph at the end, and leaves nothing stuck") {
+TEST_CASE(
+    "C03: each illegal call is refused, gives no graph at the end, and leaves nothing stuck") {
   both_modes([](Engine& engine) {
     Bytes x(engine.a, 64);
     unsigned char host[64] = {};
@@ -115,7 +116,8 @@ TEST_CASE("C05: a temporary freed in the capture stays the graph's, whatever hap
   both_modes([](Engine& engine) {
     Bytes x(engine.a, 64), y(engine.a, 64);
     // Cached beforehand: a capture cannot grow the pool.
-    MR_OK_OR_FAIL(mr_memory_free(engine.memory, engine.a, allocate(engine, engine.a, 4 * kMiB), nullptr));
+    MR_OK_OR_FAIL(
+        mr_memory_free(engine.memory, engine.a, allocate(engine, engine.a, 4 * kMiB), nullptr));
     MR_OK_OR_FAIL(mr_graph_begin(engine.a, nullptr, nullptr));
     void* const temporary = allocate(engine, engine.a, 4 * kMiB);
     MR_OK_OR_FAIL(test::twice(engine.a, x.data, temporary, 16));

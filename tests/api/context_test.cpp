@@ -112,7 +112,8 @@ TEST_CASE("options: set and get, fixed ones, truncation and length") {
   CHECK(mr_context_get_option(engine.context, "determinism", nullptr, 4, &length, nullptr) ==
         MR_INVALID_ARGUMENT);
   length = 99;
-  CHECK(mr_context_get_option(engine.context, "no", text, 8, &length, nullptr) == MR_INVALID_ARGUMENT);
+  CHECK(mr_context_get_option(engine.context, "no", text, 8, &length, nullptr) ==
+        MR_INVALID_ARGUMENT);
   CHECK(length == 99);
 }
 

@@ -1,4 +1,5 @@
-// Copies and fills: every direction, sizes from nothing to more than one staging half, what is refused.
+// Copies and fills: every direction, sizes from nothing to more than one staging half, what is
+// refused.
 #include <numeric>
 
 #include "api/api_fixture.h"
@@ -81,8 +82,10 @@ TEST_CASE("what is refused, with the argument's name, and nothing written") {
       CHECK_MESSAGE(std::string(error.text).find(std::string(argument) + ":") == 0, error.text);
     };
     for (const uint32_t direction : {MR_COPY_ON_DEVICE, MR_COPY_TO_DEVICE, MR_COPY_TO_HOST}) {
-      refused("to", [&](mr_error* e) { return mr_copy(engine.a, nullptr, y.data, 8, direction, e); });
-      refused("from", [&](mr_error* e) { return mr_copy(engine.a, x.data, nullptr, 8, direction, e); });
+      refused("to",
+              [&](mr_error* e) { return mr_copy(engine.a, nullptr, y.data, 8, direction, e); });
+      refused("from",
+              [&](mr_error* e) { return mr_copy(engine.a, x.data, nullptr, 8, direction, e); });
       refused("bytes", [&](mr_error* e) {
         return mr_copy(engine.a, x.data, y.data, kTooMany, direction, e);
       });
@@ -97,8 +100,10 @@ TEST_CASE("what is refused, with the argument's name, and nothing written") {
     refused("from_host", [&](mr_error* e) { return mr_upload(engine.a, x.data, nullptr, 8, e); });
     refused("bytes", [&](mr_error* e) { return mr_upload(engine.a, x.data, y.data, kTooMany, e); });
     refused("to_host", [&](mr_error* e) { return mr_download(engine.a, nullptr, x.data, 8, e); });
-    refused("from_device", [&](mr_error* e) { return mr_download(engine.a, y.data, nullptr, 8, e); });
-    refused("bytes", [&](mr_error* e) { return mr_download(engine.a, y.data, x.data, kTooMany, e); });
+    refused("from_device",
+            [&](mr_error* e) { return mr_download(engine.a, y.data, nullptr, 8, e); });
+    refused("bytes",
+            [&](mr_error* e) { return mr_download(engine.a, y.data, x.data, kTooMany, e); });
     CHECK(x.value() == 1);
     CHECK(y.value() == 2);
   });

@@ -1,5 +1,5 @@
-// DLPack 1.x as its specification declares it, written out here because the interface names it by void
-// pointers alone.
+// DLPack 1.x as its specification declares it, written out here because the interface names it by
+// void pointers alone.
 #pragma once
 
 #include <cstdint>

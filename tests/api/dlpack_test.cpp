@@ -44,7 +44,8 @@ TEST_CASE("a view keeps shape, strides and dtype, adds the offset, and tells the
   CHECK(tensor.shape[3] == 0);
   CHECK(type == 3);
   CHECK(id == 5);
-  CHECK(mr_tensor_from_dlpack(&from.managed.dl_tensor, 0, &tensor, nullptr, nullptr, nullptr) == MR_OK);
+  CHECK(mr_tensor_from_dlpack(&from.managed.dl_tensor, 0, &tensor, nullptr, nullptr, nullptr) ==
+        MR_OK);
   CHECK(from.deletions == 0);
 }
 
@@ -53,14 +54,16 @@ TEST_CASE("missing strides are made explicit; a scalar needs no shape") {
   from.managed.dl_tensor.strides = nullptr;
   from.managed.dl_tensor.dtype = {4, 16, 1};
   mr_tensor tensor = MR_TENSOR_INIT;
-  MR_OK_OR_FAIL(mr_tensor_from_dlpack(&from.managed.dl_tensor, 0, &tensor, nullptr, nullptr, nullptr));
+  MR_OK_OR_FAIL(
+      mr_tensor_from_dlpack(&from.managed.dl_tensor, 0, &tensor, nullptr, nullptr, nullptr));
   CHECK(tensor.dtype == MR_BF16);
   CHECK(tensor.strides[0] == 12);
   CHECK(tensor.strides[1] == 4);
   CHECK(tensor.strides[2] == 1);
   from.managed.dl_tensor.ndim = 0;
   from.managed.dl_tensor.shape = nullptr;
-  MR_OK_OR_FAIL(mr_tensor_from_dlpack(&from.managed.dl_tensor, 0, &tensor, nullptr, nullptr, nullptr));
+  MR_OK_OR_FAIL(
+      mr_tensor_from_dlpack(&from.managed.dl_tensor, 0, &tensor, nullptr, nullptr, nullptr));
   CHECK(tensor.rank == 0);
 }
 
@@ -72,7 +75,8 @@ TEST_CASE("views that are refused leave everything as it was") {
   const auto refused = [&](mr_status code, auto&& change, uint64_t flags = 0) {
     Produced from;
     change(from.managed.dl_tensor);
-    CHECK(mr_tensor_from_dlpack(&from.managed.dl_tensor, flags, &tensor, &type, nullptr, nullptr) == code);
+    CHECK(mr_tensor_from_dlpack(&from.managed.dl_tensor, flags, &tensor, &type, nullptr, nullptr) ==
+          code);
   };
   refused(MR_INVALID_ARGUMENT, [](DLTensor& t) { t.shape[1] = -1; });
   refused(MR_INVALID_ARGUMENT, [](DLTensor& t) { t.ndim = -1; });
@@ -80,7 +84,8 @@ TEST_CASE("views that are refused leave everything as it was") {
   refused(MR_INVALID_ARGUMENT, [](DLTensor& t) { t.shape[0] = t.shape[1] = INT64_MAX; });
   refused(MR_UNSUPPORTED, [](DLTensor& t) { t.ndim = 7; });
   refused(MR_UNSUPPORTED, [](DLTensor& t) { t.ndim = INT32_MAX; });
-  refused(MR_INVALID_ARGUMENT, [](DLTensor&) {}, 8);
+  refused(
+      MR_INVALID_ARGUMENT, [](DLTensor&) {}, 8);
   CHECK(mr_tensor_from_dlpack(nullptr, 0, &tensor, &type, nullptr, nullptr) == MR_INVALID_ARGUMENT);
   CHECK(std::memcmp(&tensor, &before, sizeof tensor) == 0);
   CHECK(type == 77);
@@ -114,10 +119,12 @@ TEST_CASE("another major version is deleted and nothing else touched; other fail
   }
   Produced from;
   from.managed.dl_tensor.ndim = 7;
-  CHECK(mr_tensor_import_dlpack(&from.managed, &tensor, nullptr, nullptr, nullptr) == MR_UNSUPPORTED);
+  CHECK(mr_tensor_import_dlpack(&from.managed, &tensor, nullptr, nullptr, nullptr) ==
+        MR_UNSUPPORTED);
   CHECK(mr_tensor_import_dlpack(&from.managed, nullptr, nullptr, nullptr, nullptr) ==
         MR_INVALID_ARGUMENT);
-  CHECK(mr_tensor_import_dlpack(nullptr, &tensor, nullptr, nullptr, nullptr) == MR_INVALID_ARGUMENT);
+  CHECK(mr_tensor_import_dlpack(nullptr, &tensor, nullptr, nullptr, nullptr) ==
+        MR_INVALID_ARGUMENT);
   CHECK(from.deletions == 0);
   CHECK(tensor.rank == 0);
 }
@@ -146,7 +153,8 @@ TEST_CASE("a borrowed export fills the caller's arrays") {
   tensor.flags = 8;
   CHECK(mr_tensor_to_dlpack(&tensor, 1, 0, &out, shape, strides, nullptr) == MR_INVALID_ARGUMENT);
   tensor.flags = 0;
-  CHECK(mr_tensor_to_dlpack(&tensor, 1, 0, nullptr, shape, strides, nullptr) == MR_INVALID_ARGUMENT);
+  CHECK(mr_tensor_to_dlpack(&tensor, 1, 0, nullptr, shape, strides, nullptr) ==
+        MR_INVALID_ARGUMENT);
   CHECK(mr_tensor_to_dlpack(&tensor, 1, 0, &out, nullptr, strides, nullptr) == MR_INVALID_ARGUMENT);
   CHECK(mr_tensor_to_dlpack(&tensor, 1, 0, &out, shape, nullptr, nullptr) == MR_INVALID_ARGUMENT);
   CHECK(mr_tensor_to_dlpack(nullptr, 1, 0, &out, shape, strides, nullptr) == MR_INVALID_ARGUMENT);
@@ -211,7 +219,8 @@ TEST_CASE("an export must lie within the buffer: to the byte, whatever the strid
   tensor.shape[0] = 17;
   CHECK(status(tensor) == MR_INVALID_ARGUMENT);
   tensor.shape[0] = 2;
-  for (const int64_t stride : {INT64_MIN, INT64_MAX, INT64_MIN / 4, INT64_MAX / 4, int64_t{1} << 40}) {
+  for (const int64_t stride :
+       {INT64_MIN, INT64_MAX, INT64_MIN / 4, INT64_MAX / 4, int64_t{1} << 40}) {
     tensor.strides[0] = stride;
     CHECK(status(tensor) == MR_INVALID_ARGUMENT);
   }
@@ -229,7 +238,8 @@ TEST_CASE("an export must lie within the buffer: to the byte, whatever the strid
   Bytes nothing(engine.a, 0);
   void* exported = nullptr;
   tensor = packed(nullptr, MR_F32, {1});
-  CHECK(mr_tensor_export_dlpack(&tensor, nothing.handle, &exported, nullptr) == MR_INVALID_ARGUMENT);
+  CHECK(mr_tensor_export_dlpack(&tensor, nothing.handle, &exported, nullptr) ==
+        MR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("pack: strides, and every size that does not fit") {
@@ -240,7 +250,8 @@ TEST_CASE("pack: strides, and every size that does not fit") {
   CHECK(packed(nullptr, MR_F16, {3, 0, 5}).shape[1] == 0);
   const mr_tensor before = tensor;
   const auto refused = [&](mr_dtype dtype, int32_t rank, std::initializer_list<int64_t> shape) {
-    CHECK(mr_tensor_pack(nullptr, dtype, rank, shape.begin(), &tensor, nullptr) == MR_INVALID_ARGUMENT);
+    CHECK(mr_tensor_pack(nullptr, dtype, rank, shape.begin(), &tensor, nullptr) ==
+          MR_INVALID_ARGUMENT);
   };
   refused(MR_F32, -1, {1});
   refused(MR_F32, 7, {1, 1, 1, 1, 1, 1, 1});

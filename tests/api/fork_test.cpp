@@ -1,5 +1,5 @@
-// A forked child: every function that takes a handle from before the fork says so, releases are harmless,
-// and what the child makes anew works. Nothing of this touches the parent.
+// A forked child: every function that takes a handle from before the fork says so, releases are
+// harmless, and what the child makes anew works. Nothing of this touches the parent.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +29,8 @@ std::string in_child(Body&& body) {
   close(ends[1]);
   std::string text;
   char piece[256];
-  for (ssize_t n; (n = read(ends[0], piece, sizeof piece)) > 0;) text.append(piece, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(ends[0], piece, sizeof piece)) > 0;)
+    text.append(piece, static_cast<size_t>(n));
   close(ends[0]);
   int code = 0;
   REQUIRE(waitpid(child, &code, 0) == child);

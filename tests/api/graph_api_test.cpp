@@ -220,10 +220,12 @@ TEST_CASE("C02: what another thread does meanwhile does not touch the capture") 
       while (!stop || rounds < 3) {
         void* address = nullptr;
         mr_memory_stats stats = MR_MEMORY_STATS_INIT;
-        MR_OK_OR_FAIL(mr_memory_allocate(engine.memory, engine.b, 3 * kMiB, 0, 0, &address, nullptr));
+        MR_OK_OR_FAIL(
+            mr_memory_allocate(engine.memory, engine.b, 3 * kMiB, 0, 0, &address, nullptr));
         MR_OK_OR_FAIL(mr_event_record(event, engine.b, 0, nullptr));
         MR_OK_OR_FAIL(mr_memory_free(engine.memory, engine.b, address, nullptr));
-        MR_OK_OR_FAIL(mr_memory_allocate(engine.memory, nullptr, 5 * kMiB, 0, 0, &address, nullptr));
+        MR_OK_OR_FAIL(
+            mr_memory_allocate(engine.memory, nullptr, 5 * kMiB, 0, 0, &address, nullptr));
         MR_OK_OR_FAIL(mr_memory_free(engine.memory, nullptr, address, nullptr));
         MR_OK_OR_FAIL(mr_event_synchronize(event, nullptr));
         MR_OK_OR_FAIL(mr_event_query(event, nullptr));
@@ -254,7 +256,8 @@ TEST_CASE("C02: what another thread does meanwhile does not touch the capture") 
   });
 }
 
-TEST_CASE("C09: a buffer dropped after its graph, and events of the capture, leave no error behind") {
+TEST_CASE(
+    "C09: a buffer dropped after its graph, and events of the capture, leave no error behind") {
   both_modes([](Engine& engine) {
     auto* x = new Bytes(engine.a, 64);
     mr_event* event = make_event(engine.context);

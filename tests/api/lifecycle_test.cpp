@@ -1,5 +1,5 @@
-// Children keep their parents alive, so objects may be released in every order, while work is queued or
-// captures are open, and everything is given back in the end.
+// Children keep their parents alive, so objects may be released in every order, while work is
+// queued or captures are open, and everything is given back in the end.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,8 +15,8 @@ namespace {
 using test::kKiB;
 using test::kMiB;
 
-// The host application's allocator: what it has lent shows what is still held. Queued work may use what
-// comes back until its stream has passed, so nothing is given out again before the end.
+// The host application's allocator: what it has lent shows what is still held. Queued work may use
+// what comes back until its stream has passed, so nothing is given out again before the end.
 class Lender {
  public:
   ~Lender() {
@@ -60,7 +60,8 @@ struct Objects {
     config.deallocate = Lender::release;
     config.user = &lender;
     MR_OK_OR_FAIL(mr_memory_create(&config, &memory, nullptr));
-    context = test::make_context(std::string("host.threads=1;host.blas=off;host.streams=") + mode, memory);
+    context = test::make_context(std::string("host.threads=1;host.blas=off;host.streams=") + mode,
+                                 memory);
     mr_stream_config small = MR_STREAM_CONFIG_INIT;
     small.workspace_bytes = 256;
     MR_OK_OR_FAIL(mr_stream_create(context, &small, &stream, nullptr));
@@ -89,13 +90,20 @@ struct Objects {
   static constexpr int kCount = 7;
   void release(int number) const {
     switch (number) {
-      case 0: return mr_context_release(context);
-      case 1: return mr_stream_release(stream);
-      case 2: return mr_event_release(event);
-      case 3: return mr_buffer_release(buffer);
-      case 4: return mr_graph_release(graph);
-      case 5: return mr_ring_release(ring);
-      case 6: return mr_memory_release(memory);
+      case 0:
+        return mr_context_release(context);
+      case 1:
+        return mr_stream_release(stream);
+      case 2:
+        return mr_event_release(event);
+      case 3:
+        return mr_buffer_release(buffer);
+      case 4:
+        return mr_graph_release(graph);
+      case 5:
+        return mr_ring_release(ring);
+      case 6:
+        return mr_memory_release(memory);
     }
   }
 };

@@ -1,5 +1,5 @@
-// The allocator through the interface: the reported cases M07 to M14, B03, B04 and E14. How the pool does
-// it is tested in tests/memory.
+// The allocator through the interface: the reported cases M07 to M14, B03, B04 and E14. How the
+// pool does it is tested in tests/memory.
 #include <cerrno>
 #include <cfenv>
 #include <memory>
@@ -91,9 +91,11 @@ TEST_CASE("M10: sizes that wrap when they are rounded are refused and change not
         for (const uint64_t alignment : {0, 1 << 21}) {
           void* address = &engine;
           mr_error error = {};
-          CHECK(allocate(engine, stream, bytes, &address, alignment, 0, &error) == MR_OUT_OF_DEVICE_MEMORY);
+          CHECK(allocate(engine, stream, bytes, &address, alignment, 0, &error) ==
+                MR_OUT_OF_DEVICE_MEMORY);
           CHECK(address == &engine);
-          CHECK(std::string(error.text).find("requested " + std::to_string(bytes)) != std::string::npos);
+          CHECK(std::string(error.text).find("requested " + std::to_string(bytes)) !=
+                std::string::npos);
         }
       }
       for (const uint32_t kind : {MR_MEMORY_DEVICE, MR_MEMORY_PINNED}) {
@@ -113,7 +115,8 @@ TEST_CASE("alignments, tags and kinds that there are none of") {
   both_modes([](Engine& engine) {
     void* address = &engine;
     mr_error error = {};
-    for (const uint64_t alignment : {uint64_t{3}, uint64_t{257}, uint64_t{4} << 20, uint64_t{1} << 63}) {
+    for (const uint64_t alignment :
+         {uint64_t{3}, uint64_t{257}, uint64_t{4} << 20, uint64_t{1} << 63}) {
       CHECK(allocate(engine, engine.a, 64, &address, alignment, 0, &error) == MR_INVALID_ARGUMENT);
       CHECK(std::string(error.text).find("alignment:") == 0);
     }
@@ -152,7 +155,8 @@ TEST_CASE("an address that was not given out, or is free already, is refused") {
 TEST_CASE("M14: memory without a stream is usable at once, on any stream, behind none") {
   SlowPage page;
   Engine engine("deferred");
-  give(engine, engine.a, take(engine, engine.a, kMiB));  // cached, and protected by stream a's order
+  give(engine, engine.a,
+       take(engine, engine.a, kMiB));  // cached, and protected by stream a's order
   page.hold_up(engine.a);
   auto* const free_for_all = static_cast<unsigned char*>(take(engine, nullptr, kMiB));
   MR_OK_OR_FAIL(mr_fill(engine.b, free_for_all, 3, kMiB, nullptr));
@@ -250,7 +254,8 @@ TEST_CASE("E14: after every kind of failure the process lives and the next calls
     MR_OK_OR_FAIL(mr_tensor_pack(nullptr, MR_F32, 2, square, tensor, nullptr));
   }
   CHECK(mr_matmul(engine.a, &product, nullptr) == MR_INVALID_ARGUMENT);
-  CHECK(mr_matmul(reinterpret_cast<mr_stream*>(engine.context), &product, nullptr) == MR_INVALID_ARGUMENT);
+  CHECK(mr_matmul(reinterpret_cast<mr_stream*>(engine.context), &product, nullptr) ==
+        MR_INVALID_ARGUMENT);
   CHECK(mr_matmul(nullptr, nullptr, nullptr) == MR_INVALID_ARGUMENT);
   give(engine, engine.a, take(engine, engine.a, kMiB));
   float x[] = {1, 2, 3, 4}, w[] = {1, 0, 0, 1}, d[4] = {};

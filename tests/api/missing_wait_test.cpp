@@ -1,5 +1,6 @@
-// Deferred host streams make a missing wait visible without a GPU: every pair of tests here does the same
-// work with the wait, which must be right, and without it, which must be seen to be wrong, each time.
+// Deferred host streams make a missing wait visible without a GPU: every pair of tests here does
+// the same work with the wait, which must be right, and without it, which must be seen to be wrong,
+// each time.
 #include "api/api_fixture.h"
 #include "api/slow_page.h"
 

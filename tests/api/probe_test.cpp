@@ -84,7 +84,8 @@ TEST_CASE("dependencies: known names are there or missing, others are no names")
   CHECK(mr_dependency(nullptr, nullptr, 0, nullptr, nullptr) == MR_INVALID_ARGUMENT);
 }
 
-TEST_CASE("a BLAS that a context has loaded is named with its path, in as many bytes as there are") {
+TEST_CASE(
+    "a BLAS that a context has loaded is named with its path, in as many bytes as there are") {
   mr_context* context = test::make_context("host.blas=auto");
   char text[512];
   uint64_t length = 0;

@@ -1,8 +1,9 @@
-// A page of memory that is not there yet: a copy that reads it stands still until the test says what it
-// holds. So a deferred stream can be held up for as long as a test needs, through the interface alone.
+// A page of memory that is not there yet: a copy that reads it stands still until the test says
+// what it holds. So a deferred stream can be held up for as long as a test needs, through the
+// interface alone.
 //
-// The page is mapped without access. Who touches it gets SIGSEGV, whose handler waits until the page is
-// ready and returns, which repeats the access.
+// The page is mapped without access. Who touches it gets SIGSEGV, whose handler waits until the
+// page is ready and returns, which repeats the access.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -92,7 +93,8 @@ class SlowPage {
       while (!slot.ready) nanosleep(&moment, nullptr);
       return;
     }
-    signal(number, SIG_DFL);  // a fault of somebody else's: the access is repeated and ends the process
+    signal(number,
+           SIG_DFL);  // a fault of somebody else's: the access is repeated and ends the process
   }
 
   // Each time anew: doctest puts its own handlers back between test cases.

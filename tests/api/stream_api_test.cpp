@@ -70,7 +70,8 @@ TEST_CASE("the last release of a stream waits for its work") {
   opener.join();
 }
 
-TEST_CASE("scratch is allocated at creation, 4 MiB by default, counted, and freed with the stream") {
+TEST_CASE(
+    "scratch is allocated at creation, 4 MiB by default, counted, and freed with the stream") {
   both_modes([](Engine& engine) {
     const uint64_t before = workspace_bytes(engine);
     CHECK(before == 2 * 64 * kKiB);
@@ -117,7 +118,8 @@ TEST_CASE("a wrapper is the same queue, with scratch of its own") {
     const uint64_t before = workspace_bytes(engine);
     mr_stream_config config = MR_STREAM_CONFIG_INIT;
     config.workspace_bytes = 512;
-    MR_OK_OR_FAIL(mr_stream_wrap(engine.context, mr_stream_native(engine.a), &config, &wrapper, nullptr));
+    MR_OK_OR_FAIL(
+        mr_stream_wrap(engine.context, mr_stream_native(engine.a), &config, &wrapper, nullptr));
     CHECK(workspace_bytes(engine) == before + 512);
     CHECK(mr_stream_native(wrapper) == mr_stream_native(engine.a));
     CHECK(mr_stream_context(wrapper) == engine.context);
@@ -145,7 +147,8 @@ TEST_CASE("a wrapper that is released does not wait, and the stream works on") {
   SlowPage page;
   Engine engine("deferred");
   mr_stream* wrapper = nullptr;
-  MR_OK_OR_FAIL(mr_stream_wrap(engine.context, mr_stream_native(engine.a), nullptr, &wrapper, nullptr));
+  MR_OK_OR_FAIL(
+      mr_stream_wrap(engine.context, mr_stream_native(engine.a), nullptr, &wrapper, nullptr));
   Bytes x(engine.a, 64);
   page.hold_up(wrapper);
   MR_OK_OR_FAIL(mr_fill(wrapper, x.data, 4, 64, nullptr));
@@ -160,10 +163,12 @@ TEST_CASE("the host has no default stream to wrap") {
   both_modes([](Engine& engine) {
     mr_stream* wrapper = nullptr;
     mr_stream_config config = MR_STREAM_CONFIG_INIT;
-    CHECK(mr_stream_wrap(engine.context, nullptr, &config, &wrapper, nullptr) == MR_INVALID_ARGUMENT);
+    CHECK(mr_stream_wrap(engine.context, nullptr, &config, &wrapper, nullptr) ==
+          MR_INVALID_ARGUMENT);
     config.flags = MR_STREAM_ALLOW_DEFAULT;
     mr_error error = {};
-    CHECK(mr_stream_wrap(engine.context, nullptr, &config, &wrapper, &error) == MR_INVALID_ARGUMENT);
+    CHECK(mr_stream_wrap(engine.context, nullptr, &config, &wrapper, &error) ==
+          MR_INVALID_ARGUMENT);
     CHECK(std::string(error.text).find("native:") == 0);
     CHECK(wrapper == nullptr);
   });

@@ -1,5 +1,5 @@
-// Two engines in one process, each in several threads: contexts, memories, plans and events are used from
-// all of them at once, a stream by one at a time.
+// Two engines in one process, each in several threads: contexts, memories, plans and events are
+// used from all of them at once, a stream by one at a time.
 #include <atomic>
 #include <thread>
 
@@ -88,7 +88,8 @@ TEST_CASE("options are set and read while operators run") {
       MR_OK_OR_FAIL(mr_context_set_option(engine.context, "force_kernel",
                                           i % 2 == 0 ? "host_add" : "", nullptr));
       char text[64];
-      MR_OK_OR_FAIL(mr_context_get_option(engine.context, "force_kernel", text, 64, nullptr, nullptr));
+      MR_OK_OR_FAIL(
+          mr_context_get_option(engine.context, "force_kernel", text, 64, nullptr, nullptr));
       if (text[0] != '\0' && std::string(text) != "host_add") FAIL("a torn value: " << text);
     }
   });

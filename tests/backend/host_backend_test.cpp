@@ -1,4 +1,5 @@
-// The host as a device: raw memory, figures, streams and events as the rest of the library sees them.
+// The host as a device: raw memory, figures, streams and events as the rest of the library sees
+// them.
 #include "backend/host/host_backend.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// Captures and graphs on the host: what is recorded, which streams belong, what breaks a capture, and
-// how replays number the events outside.
+// Captures and graphs on the host: what is recorded, which streams belong, what breaks a capture,
+// and how replays number the events outside.
 #include "backend/host_fixture.h"
 
 namespace {

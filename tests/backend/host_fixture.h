@@ -1,5 +1,5 @@
-// What tests of the host's streams share: tasks that note that they ran, and gates that hold a stream up
-// for as long as the test wants.
+// What tests of the host's streams share: tasks that note that they ran, and gates that hold a
+// stream up for as long as the test wants.
 #pragma once
 
 #include <doctest/doctest.h>

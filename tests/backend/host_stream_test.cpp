@@ -30,7 +30,8 @@ TEST_CASE("an inline stream has run its work when submit() returns, on the calle
   stream.drain();
 }
 
-TEST_CASE("a deferred stream runs in order on one thread of its own, from a copy of the arguments") {
+TEST_CASE(
+    "a deferred stream runs in order on one thread of its own, from a copy of the arguments") {
   Diary diary;
   Gate gate;
   HostStream stream(one_worker(), kDeferred);
@@ -118,7 +119,8 @@ TEST_CASE("without the wait the second stream overtakes") {
 TEST_CASE("a wait stands for the record that was the latest when it was enqueued") {
   Diary diary;
   Gate gate;
-  HostStream slow(one_worker(), kDeferred), quick(one_worker(), kDeferred), waiter(one_worker(), kDeferred);
+  HostStream slow(one_worker(), kDeferred), quick(one_worker(), kDeferred),
+      waiter(one_worker(), kDeferred);
   const Event event = make_event();
   CHECK(pass(slow, gate).ok());
   CHECK(note(slow, diary, '1').ok());
@@ -137,7 +139,8 @@ TEST_CASE("a wait stands for the record that was the latest when it was enqueued
   CHECK(diary.text() == "12");
 }
 
-TEST_CASE("a wait for an event that was never recorded passes; a later record does not hold it up") {
+TEST_CASE(
+    "a wait for an event that was never recorded passes; a later record does not hold it up") {
   Diary diary;
   Gate gate;
   HostStream first(one_worker(), kDeferred), second(one_worker(), kDeferred);

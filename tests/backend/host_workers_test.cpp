@@ -1,4 +1,5 @@
-// HostPool::parallel(): every index once, ranges of whole grains, from many threads and within itself.
+// HostPool::parallel(): every index once, ranges of whole grains, from many threads and within
+// itself.
 #include "backend/host/host_workers.h"
 
 #include <doctest/doctest.h>
@@ -87,7 +88,8 @@ TEST_CASE("what the ranges wrote is seen by the caller without further ado") {
     pool.parallel(4096, 16, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) ++values[static_cast<size_t>(i)];
     });
-    if (values[0] != round || values[4095] != round || values[2048] != round) FAIL("round " << round);
+    if (values[0] != round || values[4095] != round || values[2048] != round)
+      FAIL("round " << round);
   }
   for (const int value : values) REQUIRE(value == 200);
 }
@@ -99,7 +101,8 @@ TEST_CASE("a loop within a loop runs on the thread that asks, and covers everyth
   for (int64_t i = 0; i < kOuter; ++i) covers.push_back(std::make_unique<Cover>(kInner, 3));
   pool.parallel(kOuter, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      pool.parallel(kInner, 3, [&](int64_t b, int64_t e) { (*covers[static_cast<size_t>(i)])(b, e); });
+      pool.parallel(kInner, 3,
+                    [&](int64_t b, int64_t e) { (*covers[static_cast<size_t>(i)])(b, e); });
     }
   });
   for (const auto& cover : covers) CHECK(cover->once());

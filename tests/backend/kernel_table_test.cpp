@@ -1,5 +1,5 @@
-// The host serves every operator: it is the reference for every other device, and what runs where there
-// is none.
+// The host serves every operator: it is the reference for every other device, and what runs where
+// there is none.
 #include <doctest/doctest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Decode of the default model on the host: tokens per second for each dtype and batch, the median of
-// several runs, as a table and, with a file as argument, as JSON with the conditions.
+// Decode of the default model on the host: tokens per second for each dtype and batch, the median
+// of several runs, as a table and, with a file as argument, as JSON with the conditions.
 //
 //   decode_bench [results.json]
 
@@ -32,7 +32,8 @@ struct Row {
 };
 
 Row measure(const std::string& dtype, int batch) {
-  Engine engine(MILLRACE_STORYTELLER, "host", parse_dtype(dtype), 32 * 512, kMostSequences, nullptr);
+  Engine engine(MILLRACE_STORYTELLER, "host", parse_dtype(dtype), 32 * 512, kMostSequences,
+                nullptr);
   const std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(batch),
                                                        engine.encode(kPrompt));
   Row row{dtype, batch, 0, 0, 0, true};

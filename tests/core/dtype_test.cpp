@@ -46,10 +46,9 @@ void every_pattern_to_float(const Format& format) {
   for (uint32_t bits = 0; bits < 0x10000u; ++bits) {
     const float got = mr::to_float(T{static_cast<uint16_t>(bits)});
     const double wanted = value_of(format, bits);
-    const bool same =
-        std::isnan(wanted)
-            ? std::isnan(got)
-            : static_cast<double>(got) == wanted && std::signbit(got) == std::signbit(wanted);
+    const bool same = std::isnan(wanted) ? std::isnan(got)
+                                         : static_cast<double>(got) == wanted &&
+                                               std::signbit(got) == std::signbit(wanted);
     if (!same && ++wrong == 1) FAIL_CHECK("pattern " << bits << " is " << got);
   }
   CHECK(wrong == 0);
@@ -77,9 +76,8 @@ void every_boundary_from_float(const Format& format) {
   for (uint32_t low = 0; low < format.infinity(); ++low) {
     const uint32_t high = low + 1;
     const double below = value_of(format, low);
-    const double above = high == format.infinity()
-                             ? std::ldexp(1.0, format.top() - format.bias())
-                             : value_of(format, high);
+    const double above = high == format.infinity() ? std::ldexp(1.0, format.top() - format.bias())
+                                                   : value_of(format, high);
     const float tie = static_cast<float>((below + above) / 2);
     REQUIRE(static_cast<double>(tie) == (below + above) / 2);
     expect(static_cast<float>(below), low);
@@ -175,7 +173,8 @@ TEST_CASE("dtypes: sizes, the switch, the set") {
   CHECK(mr::dtype_bytes(MR_DTYPE(2, 8, 1)) == 0);
 
   const auto visited = [](mr_dtype dtype) {
-    return mr::visit_float(dtype, [](auto tag) { return mr::kDType<typename decltype(tag)::type>; });
+    return mr::visit_float(dtype,
+                           [](auto tag) { return mr::kDType<typename decltype(tag)::type>; });
   };
   constexpr mr::DTypeSet narrow = {MR_F16, MR_BF16};
   for (const mr_dtype dtype : test::kFloats) {

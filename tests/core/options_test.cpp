@@ -1,4 +1,5 @@
-// The options of a context: each row of the table in context.h, where values come from, what is refused.
+// The options of a context: each row of the table in context.h, where values come from, what is
+// refused.
 #include "core/options.h"
 
 #include <doctest/doctest.h>
@@ -27,17 +28,39 @@ const std::string kLongestFile(4095, 'f');
 const std::string kTooLongFile(4096, 'f');
 
 const std::vector<Row> kRows = {
-    {"host.streams", "MR_HOST_STREAMS", "inline", {"inline", "deferred"},
-     {"", "Inline", "inline ", "inlin", "inline|deferred", "deferredx", "|"}, true},
-    {"host.threads", "MR_HOST_THREADS", "0", {"0", "1", "7", "1024"},
-     {"", "-1", "1025", "1.5", "0x4", " 4", "4 ", "four", "99999999999999999999"}, true},
-    {"host.blas", "MR_HOST_BLAS", "auto", {"auto", "off", "/a/b.so", kLongestFile}, {kTooLongFile}, true},
-    {"determinism", "MR_DETERMINISM", "fast", {"fast", "run-to-run", "batch-invariant"},
-     {"", "slow", "FAST", "run_to_run", "fast|run-to-run"}, false},
+    {"host.streams",
+     "MR_HOST_STREAMS",
+     "inline",
+     {"inline", "deferred"},
+     {"", "Inline", "inline ", "inlin", "inline|deferred", "deferredx", "|"},
+     true},
+    {"host.threads",
+     "MR_HOST_THREADS",
+     "0",
+     {"0", "1", "7", "1024"},
+     {"", "-1", "1025", "1.5", "0x4", " 4", "4 ", "four", "99999999999999999999"},
+     true},
+    {"host.blas",
+     "MR_HOST_BLAS",
+     "auto",
+     {"auto", "off", "/a/b.so", kLongestFile},
+     {kTooLongFile},
+     true},
+    {"determinism",
+     "MR_DETERMINISM",
+     "fast",
+     {"fast", "run-to-run", "batch-invariant"},
+     {"", "slow", "FAST", "run_to_run", "fast|run-to-run"},
+     false},
     {"force_kernel", "MR_FORCE_KERNEL", "", {"", "x", kLongest}, {kTooLong}, false},
     {"fallback", "MR_FALLBACK", "allow", {"allow", "error"}, {"", "allowed", "off"}, false},
     {"synchronous", "MR_SYNCHRONOUS", "off", {"off", "on"}, {"", "ON", "1", "true", "o"}, false},
-    {"library.cublaslt", "MR_LIBRARY_CUBLASLT", "", {"", "/x/y.so.13", kLongestFile}, {kTooLongFile}, true},
+    {"library.cublaslt",
+     "MR_LIBRARY_CUBLASLT",
+     "",
+     {"", "/x/y.so.13", kLongestFile},
+     {kTooLongFile},
+     true},
 };
 
 // An environment variable for as long as it lives.

@@ -1,4 +1,5 @@
-// Attention on the hard cases of cases.md, and on what the header says of pages, special values and refusals.
+// Attention on the hard cases of cases.md, and on what the header says of pages, special values and
+// refusals.
 #include "ops/attention_support.h"
 #include "support/same_bits.h"
 
@@ -16,13 +17,13 @@ const double kNan = std::nan("");
 // One call with one head, from plain values: v_j everywhere in key j, k_j in every channel.
 struct Plain {
   int64_t dim = 64;
-  Values q;                        // per row, in every channel
-  Values k, v;                     // per key
+  Values q;     // per row, in every channel
+  Values k, v;  // per key
   Values cu_q, cu_kv;
   uint32_t flags = 0;
   int32_t left = 0, right = 0;
   float scale = 1.0f;
-  int64_t page_size = 0;           // pages in order, from page 1 on
+  int64_t page_size = 0;  // pages in order, from page 1 on
   double unused = kNan;
 };
 
@@ -40,8 +41,8 @@ Result attend(Place& place, mr_dtype dtype, const Plain& plain) {
   const int64_t rows = static_cast<int64_t>(plain.q.size());
   const int64_t batch = static_cast<int64_t>(plain.cu_q.size()) - 1;
   Tensor q(place, dtype, {rows, 1, plain.dim}), output(place, dtype, {rows, 1, plain.dim}),
-      lse(place, MR_F32, {rows, 1}), status(place, MR_I32, {rows}), cu_q(place, MR_I32, {batch + 1}),
-      cu_kv(place, MR_I32, {batch + 1});
+      lse(place, MR_F32, {rows, 1}), status(place, MR_I32, {rows}),
+      cu_q(place, MR_I32, {batch + 1}), cu_kv(place, MR_I32, {batch + 1});
   q.set(spread(plain.q, plain.dim));
   cu_q.set(plain.cu_q);
   cu_kv.set(plain.cu_kv);
@@ -226,7 +227,8 @@ TEST_CASE("A10 K and V interleaved in each block") {
     q.fill(1);
     cu_q.set({0, 1});
     mr_attention_args args = MR_ATTENTION_ARGS_INIT;
-    args.q = q, args.k = k, args.v = v, args.cu_q = cu_q, args.kv_len = len, args.block_table = table;
+    args.q = q, args.k = k, args.v = v, args.cu_q = cu_q, args.kv_len = len,
+    args.block_table = table;
     args.output = output;
     args.scale = 1.0f;
     len.set({4});
@@ -305,15 +307,17 @@ TEST_CASE("attention passes a visible NaN on, to its own rows only") {
 TEST_CASE("S08 every channel of a head counts") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
     for (const int64_t dim : {63, 64, 65, 72, 80, 96, 128, 255, 256}) {
-      Tensor q(place, dtype, {1, 1, dim}), k(place, dtype, {2, 1, dim}), v(place, dtype, {2, 1, dim}),
-          output(place, dtype, {1, 1, dim}), cu_q(place, MR_I32, {2}), cu_kv(place, MR_I32, {2});
+      Tensor q(place, dtype, {1, 1, dim}), k(place, dtype, {2, 1, dim}),
+          v(place, dtype, {2, 1, dim}), output(place, dtype, {1, 1, dim}), cu_q(place, MR_I32, {2}),
+          cu_kv(place, MR_I32, {2});
       Values qs(static_cast<size_t>(dim), 0.0), ks(static_cast<size_t>(2 * dim), 0.0), vs = ks;
       qs.back() = 1.0;
       ks.back() = std::log(3.0);
       std::fill(vs.begin() + dim, vs.end(), 4.0);
       q.set(qs), k.set(ks), v.set(vs), cu_q.set({0, 1}), cu_kv.set({0, 2});
       mr_attention_args args = MR_ATTENTION_ARGS_INIT;
-      args.q = q, args.k = k, args.v = v, args.cu_q = cu_q, args.cu_kv = cu_kv, args.output = output;
+      args.q = q, args.k = k, args.v = v, args.cu_q = cu_q, args.cu_kv = cu_kv,
+      args.output = output;
       args.scale = 1.0f;
       test::run_attention(place, args);
       const double weight = std::exp(test::round_to(dtype, std::log(3.0)));
@@ -325,9 +329,10 @@ TEST_CASE("S08 every channel of a head counts") {
 TEST_CASE("a page out of range is skipped, and only where it would be seen") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
     for (const double wrong : {-1.0, 3.0, 2147483647.0, -2147483648.0}) {
-      Tensor q(place, dtype, {4, 2, 8}), k(place, dtype, {3, 2, 1, 8}), v(place, dtype, {3, 2, 1, 8}),
-          output(place, dtype, {4, 2, 8}), lse(place, MR_F32, {4, 2}), status(place, MR_I32, {4}),
-          cu_q(place, MR_I32, {4}), len(place, MR_I32, {3}), table(place, MR_I32, {3, 3});
+      Tensor q(place, dtype, {4, 2, 8}), k(place, dtype, {3, 2, 1, 8}),
+          v(place, dtype, {3, 2, 1, 8}), output(place, dtype, {4, 2, 8}),
+          lse(place, MR_F32, {4, 2}), status(place, MR_I32, {4}), cu_q(place, MR_I32, {4}),
+          len(place, MR_I32, {3}), table(place, MR_I32, {3, 3});
       q.fill(1);
       k.fill(0);
       Values vs;
@@ -340,12 +345,13 @@ TEST_CASE("a page out of range is skipped, and only where it would be seen") {
       args.flags = MR_ATTENTION_WINDOW;
       args.window_left = 3;
       args.window_right = -1;
-      args.q = q, args.k = k, args.v = v, args.cu_q = cu_q, args.kv_len = len, args.block_table = table;
+      args.q = q, args.k = k, args.v = v, args.cu_q = cu_q, args.kv_len = len,
+      args.block_table = table;
       args.output = output, args.lse = lse, args.row_status = status;
       args.scale = 1.0f;
       test::run_attention(place, args);
-      // Row 0 sees keys 2 to 5, of which 2 and 3 are nowhere; row 1 sees nothing that exists; row 2 sees
-      // keys 1 to 5, row 3 keys 2 to 5, so that page 0 is only row 2's.
+      // Row 0 sees keys 2 to 5, of which 2 and 3 are nowhere; row 1 sees nothing that exists; row 2
+      // sees keys 1 to 5, row 3 keys 2 to 5, so that page 0 is only row 2's.
       const Values rows = {3, 0, 2.5, 2.5}, counts = {2, 0, 4, 4};
       Values outputs, sums;
       for (size_t r = 0; r < 4; ++r) {

@@ -65,8 +65,10 @@ TEST_CASE("attention refuses shapes, dtypes and scalars that do not fit together
       refuse("args.reserved", [](Args& a) { a.reserved = 1; });
       refuse("args.max_q", [](Args& a) { a.max_q = -1; });
       refuse("args.max_kv", [](Args& a) { a.max_kv = -1; });
-      refuse("args.window_left", [](Args& a) { a.flags = MR_ATTENTION_WINDOW, a.window_left = -2; });
-      refuse("args.window_right", [](Args& a) { a.flags = MR_ATTENTION_WINDOW, a.window_right = -2; });
+      refuse("args.window_left",
+             [](Args& a) { a.flags = MR_ATTENTION_WINDOW, a.window_left = -2; });
+      refuse("args.window_right",
+             [](Args& a) { a.flags = MR_ATTENTION_WINDOW, a.window_right = -2; });
       refuse("args.q", [](Args& a) { a.q.rank = 2; });
       refuse("args.q", [](Args& a) { a.q.strides[2] = 2; });
       refuse("args.q", [](Args& a) { a.q.shape[2] = 0; });
@@ -90,7 +92,9 @@ TEST_CASE("attention refuses shapes, dtypes and scalars that do not fit together
       refuse("args.cu_q", [](Args& a) { a.cu_q.shape[0] = 0; });
       refuse("args.output", [&](Args& a) { a.output.dtype = other; });
       refuse("args.output", [](Args& a) { a.output.rank = 2; });
-      refuse("args.output", [](Args& a) { a.output.strides[2] = 2, a.output.strides[1] = 48, a.output.strides[0] = 192; });
+      refuse("args.output", [](Args& a) {
+        a.output.strides[2] = 2, a.output.strides[1] = 48, a.output.strides[0] = 192;
+      });
       refuse("args.output", [](Args& a) { a.output.shape[0] -= 1; });
       refuse("args.output", [](Args& a) { a.output.shape[1] = 3; });
       refuse("args.output", [](Args& a) { a.output.shape[2] = 8; });  // dim, not v_dim

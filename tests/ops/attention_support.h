@@ -12,8 +12,8 @@
 
 namespace test {
 
-inline constexpr Functions<mr_attention_args> kAttention = {mr_attention, mr_attention_prepare,
-                                                            mr_attention_workspace, mr_attention_kernel};
+inline constexpr Functions<mr_attention_args> kAttention = {
+    mr_attention, mr_attention_prepare, mr_attention_workspace, mr_attention_kernel};
 
 inline void run_attention(Place& place, const mr_attention_args& args) {
   mr_error error = {};
@@ -35,9 +35,9 @@ struct Shape {
   int32_t left = 0, right = 0;
 };
 
-// The tensors of one call. Keys that no sequence has (the rest of a last page, pages in no table, rows
-// behind the last sequence) hold NaN; unused entries of the table hold junk. Two rows of q lie behind
-// the last sequence.
+// The tensors of one call. Keys that no sequence has (the rest of a last page, pages in no table,
+// rows behind the last sequence) hold NaN; unused entries of the table hold junk. Two rows of q lie
+// behind the last sequence.
 class Ragged {
  public:
   Ragged(Place& place, mr_dtype dtype, const Shape& shape, uint64_t seed) : shape_(shape) {
@@ -56,7 +56,8 @@ class Ragged {
     }
     rows_ = static_cast<int64_t>(cu_q.back());
     const int64_t total_q = rows_ + 2;
-    q = std::make_unique<Tensor>(place, dtype, std::vector<int64_t>{total_q, shape.q_heads, shape.dim});
+    q = std::make_unique<Tensor>(place, dtype,
+                                 std::vector<int64_t>{total_q, shape.q_heads, shape.dim});
     q->randomize(seed);
     output = std::make_unique<Tensor>(place, dtype,
                                       std::vector<int64_t>{total_q, shape.q_heads, shape.v_dim});
@@ -66,7 +67,8 @@ class Ragged {
     if (shape.page_size > 0) {
       fill_table(pages, batch, seed);
       kv_len_ = vector(place, kv_len);
-      block_table = std::make_unique<Tensor>(place, MR_I32, std::vector<int64_t>{batch, max_pages_});
+      block_table =
+          std::make_unique<Tensor>(place, MR_I32, std::vector<int64_t>{batch, max_pages_});
       block_table->set(table_);
     } else {
       cu_kv_ = vector(place, cu_kv);
@@ -190,8 +192,8 @@ class Ragged {
 
  private:
   static std::unique_ptr<Tensor> vector(Place& place, const std::vector<double>& values) {
-    auto tensor = std::make_unique<Tensor>(place, MR_I32,
-                                           std::vector<int64_t>{static_cast<int64_t>(values.size())});
+    auto tensor = std::make_unique<Tensor>(
+        place, MR_I32, std::vector<int64_t>{static_cast<int64_t>(values.size())});
     tensor->set(values);
     return tensor;
   }

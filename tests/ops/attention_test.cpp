@@ -13,7 +13,8 @@ using test::Tensor;
 TEST_CASE("attention at every edge of dim, v_dim and the number of keys") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
     uint64_t seed = 1;
-    for (const int64_t dim : {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 72, 80, 96, 127, 128, 129, 255, 256}) {
+    for (const int64_t dim :
+         {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 72, 80, 96, 127, 128, 129, 255, 256}) {
       for (const int64_t page_size : {0, 16}) {
         CAPTURE(dim);
         Shape shape;
@@ -126,8 +127,10 @@ TEST_CASE("attention follows strides") {
       return values;
     };
     const std::vector<int64_t> extents = {kRows, kHeads, kDim};
-    Tensor q(place, dtype, extents, {kWidth, kDim + 1, 1}, 1), k(place, dtype, extents, {kWidth, -kDim - 3, 1}),
-        v(place, dtype, extents, {-kWidth, kDim, 1}), output(place, dtype, extents, {kWidth, 50, 1}, 3),
+    Tensor q(place, dtype, extents, {kWidth, kDim + 1, 1}, 1),
+        k(place, dtype, extents, {kWidth, -kDim - 3, 1}),
+        v(place, dtype, extents, {-kWidth, kDim, 1}),
+        output(place, dtype, extents, {kWidth, 50, 1}, 3),
         lse(place, MR_F32, {kRows, kHeads}, {1, -20}), status(place, MR_I32, {kRows}, {-3}),
         cu(place, MR_I32, {3}, {2});
     q.set(first_rows(*packed.q));
@@ -135,7 +138,8 @@ TEST_CASE("attention follows strides") {
     v.set(first_rows(*packed.v));
     cu.set({0, 4, 9});
     mr_attention_args args = packed.args();
-    args.q = q, args.k = k, args.v = v, args.output = output, args.lse = lse, args.row_status = status;
+    args.q = q, args.k = k, args.v = v, args.output = output, args.lse = lse,
+    args.row_status = status;
     args.cu_q = args.cu_kv = cu;
     test::run_attention(place, args);
     test::expect_same_bits(output.get(), first_rows(*packed.output));
@@ -176,7 +180,8 @@ TEST_CASE("attention of a row does not depend on its batch, nor on how a prompt 
         for (int i = 0; i < 3; ++i) three.insert(three.end(), pages.begin(), pages.begin() + 6);
         table.set(three);
         std::vector<double> qs = whole.q->get(), mine(3 * kWidth, 0.5);
-        std::copy(qs.begin() + row * kWidth, qs.begin() + (row + 1) * kWidth, mine.begin() + 2 * kWidth);
+        std::copy(qs.begin() + row * kWidth, qs.begin() + (row + 1) * kWidth,
+                  mine.begin() + 2 * kWidth);
         q.set(mine);
         mr_attention_args args = whole.args();
         args.q = q, args.cu_q = cu_q, args.kv_len = kv_len, args.block_table = table;

@@ -21,7 +21,8 @@ Values iota(int64_t count) {
 
 Values integers(int64_t count, uint64_t seed, int64_t limit) {
   Values values = test::normal(static_cast<size_t>(count), seed);
-  for (double& value : values) value = std::fmod(std::round(value * 50.0), static_cast<double>(limit + 1));
+  for (double& value : values)
+    value = std::fmod(std::round(value * 50.0), static_cast<double>(limit + 1));
   return values;
 }
 
@@ -81,8 +82,9 @@ TEST_CASE("G03 bias, and every other operand, at an address of one element's ali
   test::for_each_float([](Place& place, mr_dtype dtype) {
     for (int shifted = 0; shifted < 5; ++shifted) {
       const auto shift = [&](int which) { return which == shifted ? 1 : 0; };
-      Tensor x(place, dtype, {64, 64}, {64, 1}, shift(0)), w(place, dtype, {64, 64}, {64, 1}, shift(1)),
-          bias(place, dtype, {64}, {1}, shift(2)), c(place, dtype, {64, 64}, {64, 1}, shift(3)),
+      Tensor x(place, dtype, {64, 64}, {64, 1}, shift(0)),
+          w(place, dtype, {64, 64}, {64, 1}, shift(1)), bias(place, dtype, {64}, {1}, shift(2)),
+          c(place, dtype, {64, 64}, {64, 1}, shift(3)),
           d(place, dtype, {64, 64}, {64, 1}, shift(4));
       x.fill(0);
       w.randomize(1);
@@ -126,7 +128,8 @@ TEST_CASE("G06 a batch stride of 0 repeats an input, and is refused for d") {
       Values eyes, base = integers(m * n, 5, 4), with_poison = base, expected;
       for (int64_t i = 0; i < 3 * m * n; ++i) {
         eyes.push_back(i / n % m == i % n ? static_cast<double>(i / (m * n) + 1) : 0.0);
-        expected.push_back(static_cast<double>(i / (m * n) + 1) * base[static_cast<size_t>(i % (m * n))]);
+        expected.push_back(static_cast<double>(i / (m * n) + 1) *
+                           base[static_cast<size_t>(i % (m * n))]);
       }
       for (int64_t i = 0; i < n; ++i) with_poison.push_back(7.0);
       x.set(eyes);
@@ -192,7 +195,8 @@ void check_rows_alike(Place& place, mr_dtype dtype, int64_t k, bool whole_number
 }
 
 TEST_CASE("G10 a row's result does not depend on how many rows there are") {
-  test::for_each_float([](Place& place, mr_dtype dtype) { check_rows_alike(place, dtype, 128, true); });
+  test::for_each_float(
+      [](Place& place, mr_dtype dtype) { check_rows_alike(place, dtype, 128, true); });
   test::for_each_place(
       [](Place& place) {
         for (const mr_dtype dtype : test::kFloats) {
@@ -206,8 +210,8 @@ TEST_CASE("matmul with determinism=run-to-run repeats its bits") {
   test::for_each_place(
       [](Place& place) {
         for (const mr_dtype dtype : test::kFloats) {
-          Tensor x(place, dtype, {70, 300}), w(place, dtype, {129, 300}), d(place, dtype, {70, 129}),
-              again(place, dtype, {70, 129});
+          Tensor x(place, dtype, {70, 300}), w(place, dtype, {129, 300}),
+              d(place, dtype, {70, 129}), again(place, dtype, {70, 129});
           x.randomize(1);
           w.randomize(2);
           test::run_matmul(place, test::matmul_args(x, w, d));

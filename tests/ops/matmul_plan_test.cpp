@@ -85,8 +85,9 @@ TEST_CASE("a plan applies its bias, activation, alpha, beta and c, over batches 
             return batch > 0 ? std::vector<int64_t>{batch, rows, columns}
                              : std::vector<int64_t>{rows, columns};
           };
-          Tensor x(place, dtype, shape(m, 20)), w(place, dtype, shape(9, 20)), bias(place, MR_F32, {9}),
-              c(place, d_dtype, shape(m, 9)), d(place, d_dtype, shape(m, 9));
+          Tensor x(place, dtype, shape(m, 20)), w(place, dtype, shape(9, 20)),
+              bias(place, MR_F32, {9}), c(place, d_dtype, shape(m, 9)),
+              d(place, d_dtype, shape(m, 9));
           x.randomize(1, 0.5);
           w.randomize(2, 0.5);
           bias.randomize(3);
@@ -165,7 +166,8 @@ TEST_CASE("a plan takes operands of the least alignment") {
 
 TEST_CASE("a plan of nothing: n, k or m_max 0") {
   test::for_each_place([](Place& place) {
-    for (const auto& [m, n, k] : {std::array<int64_t, 3>{0, 4, 4}, {4, 0, 4}, {4, 4, 0}, {0, 0, 0}}) {
+    for (const auto& [m, n, k] :
+         {std::array<int64_t, 3>{0, 4, 4}, {4, 0, 4}, {4, 4, 0}, {0, 0, 0}}) {
       const Plan plan(place, problem_of(MR_F32, m, n, k));
       Tensor x(place, MR_F32, {m, k}), w(place, MR_F32, {n, k}), d(place, MR_F32, {m, n});
       run(place, plan, operands_of(x, w, d));
@@ -249,17 +251,20 @@ TEST_CASE("a run refuses operands that its plan was not made for, and writes not
     invalid("operands.d:", [](O& o) { o.d.flags = MR_TENSOR_READ_ONLY; });
     refuse(MR_MISALIGNED, "operands.d:", [](O& o) { o.d.data = static_cast<char*>(o.d.data) + 2; });
     invalid("operands.x:", [](O& o) { o.x.shape[2] = o.w.shape[2] = 5; });
-    invalid("operands.w:", [](O& o) { o.w.shape[1] = o.d.shape[2] = o.c.shape[2] = o.bias.shape[0] = 4; });
-    invalid("operands.x:", [](O& o) {
-      o.x.shape[0] = o.w.shape[0] = o.c.shape[0] = o.d.shape[0] = 1;
-    });
+    invalid("operands.w:",
+            [](O& o) { o.w.shape[1] = o.d.shape[2] = o.c.shape[2] = o.bias.shape[0] = 4; });
+    invalid("operands.x:",
+            [](O& o) { o.x.shape[0] = o.w.shape[0] = o.c.shape[0] = o.d.shape[0] = 1; });
     invalid("operands.x:", [](O& o) {
       o.x.shape[1] = o.c.shape[1] = o.d.shape[1] = 9;  // above m_max
       o.x.strides[0] = 54, o.c.strides[0] = o.d.strides[0] = 45;
     });
     invalid("operands.x:", [](O& o) { o.x.strides[1] = 7; });
     invalid("operands.x:", [](O& o) { o.x.strides[0] = 0; });
-    invalid("operands.w:", [](O& o) { o.w.strides[1] = 1; o.w.strides[2] = 5; });
+    invalid("operands.w:", [](O& o) {
+      o.w.strides[1] = 1;
+      o.w.strides[2] = 5;
+    });
     invalid("operands.c:", [](O& o) { o.c.strides[0] = 21; });
     invalid("operands.d:", [](O& o) { o.d.strides[0] = 21; });
     invalid("operands.bias:", [](O& o) { o.bias.strides[0] = 0; });
@@ -271,8 +276,8 @@ TEST_CASE("a run refuses operands that its plan was not made for, and writes not
     for (const int64_t m : {-1, 9}) {
       test::expect_refused(mr_matmul_plan_workspace(plan, m, &bytes, &error), error,
                            MR_INVALID_ARGUMENT, "m:");
-      test::expect_refused(mr_matmul_plan_kernel(plan, m, &info, &error), error, MR_INVALID_ARGUMENT,
-                           "m:");
+      test::expect_refused(mr_matmul_plan_kernel(plan, m, &info, &error), error,
+                           MR_INVALID_ARGUMENT, "m:");
     }
     place.synchronize();
     CHECK(d.all_untouched());
@@ -329,7 +334,8 @@ TEST_CASE("a plan outlives its creator's handle, and keeps the options it was ma
     REQUIRE(mr_matmul_plan_kernel(plan, m, &info, nullptr) == MR_OK);
     CHECK(std::string(info.name) == "host_matmul");
   }
-  REQUIRE(mr_context_set_option(place.context(), "force_kernel", "no_such_kernel", nullptr) == MR_OK);
+  REQUIRE(mr_context_set_option(place.context(), "force_kernel", "no_such_kernel", nullptr) ==
+          MR_OK);
   mr_matmul_plan* none = nullptr;
   const mr_matmul_problem problem = problem_of(MR_F32, 64, 64, 64);
   mr_error error = {};
@@ -347,13 +353,15 @@ TEST_CASE("threads share a plan, each with its own stream") {
   for (const char* mode : {"inline", "deferred"}) {
     Place place(MR_BACKEND_HOST, mode);
     const Plan plan(place, problem_of(MR_BF16, 16, 32, 64));
-    Tensor w(place, MR_BF16, {32, 64}), x(place, MR_BF16, {16, 64}), wanted(place, MR_BF16, {16, 32});
+    Tensor w(place, MR_BF16, {32, 64}), x(place, MR_BF16, {16, 64}),
+        wanted(place, MR_BF16, {16, 32});
     w.randomize(1);
     x.randomize(2);
     run(place, plan, operands_of(x, w, wanted));
     place.synchronize();
     std::vector<std::unique_ptr<Tensor>> results;
-    for (int i = 0; i < 4; ++i) results.push_back(std::make_unique<Tensor>(place, MR_BF16, std::vector<int64_t>{16, 32}));
+    for (int i = 0; i < 4; ++i)
+      results.push_back(std::make_unique<Tensor>(place, MR_BF16, std::vector<int64_t>{16, 32}));
     std::vector<std::thread> threads;
     std::vector<int> failures(4, 0);
     for (size_t i = 0; i < 4; ++i) {

@@ -113,7 +113,8 @@ TEST_CASE("each host kernel of matmul, forced, gives the formula") {
     Place place(MR_BACKEND_HOST, "inline", option.c_str());
     int served = 0;
     for (const mr_dtype dtype : test::kFloats) {
-      for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 70, 300}, {6, 13, 515}, {33, 21, 1030}, {65, 130, 515}}) {
+      for (const auto& [m, n, k] :
+           {std::array<int64_t, 3>{1, 70, 300}, {6, 13, 515}, {33, 21, 1030}, {65, 130, 515}}) {
         Tensor x(place, dtype, {m, k}), w(place, dtype, {n, k}), d(place, dtype, {m, n}),
             bias(place, dtype, {n});
         x.randomize(1);
@@ -123,7 +124,8 @@ TEST_CASE("each host kernel of matmul, forced, gives the formula") {
         args.bias = bias;
         if (test::kernel_name(place, args).empty()) {
           mr_error error = {};
-          test::expect_refused(mr_matmul(place.stream(), &args, &error), error, MR_UNSUPPORTED, name);
+          test::expect_refused(mr_matmul(place.stream(), &args, &error), error, MR_UNSUPPORTED,
+                               name);
           CHECK(d.all_untouched());
           continue;
         }
@@ -152,7 +154,8 @@ TEST_CASE("host.blas: off, a file, and a file that is none") {
   }
   mr_context_config config = MR_CONTEXT_CONFIG_INIT;
   config.backend = MR_BACKEND_HOST;
-  for (const char* file : {"host.blas=libno-such-blas.so.9", "host.blas=/proc/self/cmdline", "host.blas=libc.so.6"}) {
+  for (const char* file :
+       {"host.blas=libno-such-blas.so.9", "host.blas=/proc/self/cmdline", "host.blas=libc.so.6"}) {
     config.options = file;
     mr_context* context = nullptr;
     mr_error error = {};
@@ -175,7 +178,8 @@ TEST_CASE("host.blas: off, a file, and a file that is none") {
   CHECK(test::kernel_name(again, args) == "host_matmul_blas");
 }
 
-// A BLAS that keeps to the letter of the reference: slow, but its special values are known to be right.
+// A BLAS that keeps to the letter of the reference: slow, but its special values are known to be
+// right.
 TEST_CASE("a BLAS passes NaN on as the library's own kernels do") {
   for (const char* file : {"auto", "libopenblas.so.0", "libblis.so.4", "libblas.so.3"}) {
     mr_context_config config = MR_CONTEXT_CONFIG_INIT;

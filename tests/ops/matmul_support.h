@@ -40,8 +40,8 @@ struct Product {
   double alpha = 1.0, beta = 0.0;
   uint32_t activation = MR_ACTIVATION_NONE;
 
-  // d in double, and the largest sum of magnitudes that went into one element: float32's rounding inside
-  // is relative to that.
+  // d in double, and the largest sum of magnitudes that went into one element: float32's rounding
+  // inside is relative to that.
   std::vector<double> d() const { return evaluate().first; }
   double scale() const { return evaluate().second; }
 

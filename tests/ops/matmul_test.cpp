@@ -11,7 +11,8 @@ using test::Product;
 using test::Tensor;
 using Shape = std::vector<int64_t>;
 
-void check_product(Place& place, mr_dtype dtype, mr_dtype d_dtype, int64_t m, int64_t n, int64_t k) {
+void check_product(Place& place, mr_dtype dtype, mr_dtype d_dtype, int64_t m, int64_t n,
+                   int64_t k) {
   CAPTURE(m);
   CAPTURE(n);
   CAPTURE(k);
@@ -61,7 +62,8 @@ TEST_CASE("matmul applies alpha, bias, activation, beta and c in that order, rou
               bias.randomize(seed++);
               mr_matmul_args args = test::matmul_args(x, w, d);
               Product product;
-              product.m = m, product.n = 9, product.k = 20, product.x = x.get(), product.w = w.get();
+              product.m = m, product.n = 9, product.k = 20, product.x = x.get(),
+              product.w = w.get();
               args.activation = product.activation = activation;
               args.alpha = 0.75f;
               product.alpha = 0.75;
@@ -109,8 +111,10 @@ TEST_CASE("matmul follows any strides: apart, backwards, transposed, broadcast")
         for (const int64_t offset : {0, 1}) {
           CAPTURE(std::string(layout.name));
           CAPTURE(m);
-          Tensor x(place, dtype, {m, 13}, layout.x, offset), w(place, dtype, {11, 13}, layout.w, offset),
-              bias(place, dtype, {11}, layout.bias, offset), c(place, dtype, {m, 11}, layout.c, offset),
+          Tensor x(place, dtype, {m, 13}, layout.x, offset),
+              w(place, dtype, {11, 13}, layout.w, offset),
+              bias(place, dtype, {11}, layout.bias, offset),
+              c(place, dtype, {m, 11}, layout.c, offset),
               d(place, dtype, {m, 11}, layout.d, offset);
           x.randomize(30);
           w.randomize(31);
@@ -136,8 +140,10 @@ TEST_CASE("matmul follows any strides: apart, backwards, transposed, broadcast")
 
 TEST_CASE("matmul of plain operands follows any strides of d") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
-    for (const Shape& strides : {Shape{11, 1}, Shape{14, 1}, Shape{1, 40}, Shape{23, 2}, Shape{-11, -1}}) {
-      Tensor x(place, dtype, {37, 13}), w(place, dtype, {11, 13}), d(place, dtype, {37, 11}, strides);
+    for (const Shape& strides :
+         {Shape{11, 1}, Shape{14, 1}, Shape{1, 40}, Shape{23, 2}, Shape{-11, -1}}) {
+      Tensor x(place, dtype, {37, 13}), w(place, dtype, {11, 13}),
+          d(place, dtype, {37, 11}, strides);
       x.randomize(34);
       w.randomize(35);
       Product product;
@@ -149,7 +155,8 @@ TEST_CASE("matmul of plain operands follows any strides of d") {
   });
 }
 
-// Large enough for the host's BLAS, where there is one: each layout that it takes, and each that it does not.
+// Large enough for the host's BLAS, where there is one: each layout that it takes, and each that it
+// does not.
 TEST_CASE("matmul of large operands, by rows and by columns, with and without an epilogue") {
   constexpr int64_t kM = 165, kN = 161, kK = 163;
   struct Case {
@@ -260,7 +267,8 @@ TEST_CASE("matmul may write d over c, whatever else the call asks for") {
 
 TEST_CASE("matmul of nothing: zero rows, columns, batches and k") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
-    for (const auto& [batch, m, n] : {std::array<int64_t, 3>{1, 0, 8}, {1, 8, 0}, {1, 0, 0}, {0, 4, 4}}) {
+    for (const auto& [batch, m, n] :
+         {std::array<int64_t, 3>{1, 0, 8}, {1, 8, 0}, {1, 0, 0}, {0, 4, 4}}) {
       Tensor guard(place, dtype, {16});
       mr_matmul_args args = MR_MATMUL_ARGS_INIT;
       const int64_t x_shape[] = {batch, m, 5}, w_shape[] = {batch, n, 5}, d_shape[] = {batch, m, n};
@@ -306,7 +314,8 @@ TEST_CASE("matmul reaches elements more than 2^31 and 2^32 apart") {
     Place place(MR_BACKEND_HOST, mode);
     for (const int64_t far : {(int64_t{1} << 31) + 1, (int64_t{1} << 32) + 3}) {
       test::FarMemory memory(static_cast<uint64_t>(far) * 8 + 4096);
-      // Element (1, j) of each lies at far + ..., so that a 32-bit product of row and stride is seen.
+      // Element (1, j) of each lies at far + ..., so that a 32-bit product of row and stride is
+      // seen.
       const mr_tensor x = memory.view(MR_BF16, {2, 2}, {far, 1});
       const mr_tensor w = memory.view(MR_BF16, {2, 2}, {far, 1}, 8);
       const mr_tensor c = memory.view(MR_BF16, {2, 2}, {far, 1}, 16);
@@ -325,7 +334,8 @@ TEST_CASE("matmul reaches elements more than 2^31 and 2^32 apart") {
       place.synchronize();
       const double expected[] = {105, 111, 111, 125};
       for (int64_t i = 0; i < 4; ++i) {
-        CHECK(memory.get(MR_BF16, 24 + i / 2 * far + i % 2) == test::round_to(MR_BF16, expected[i]));
+        CHECK(memory.get(MR_BF16, 24 + i / 2 * far + i % 2) ==
+              test::round_to(MR_BF16, expected[i]));
       }
     }
   }

@@ -58,9 +58,9 @@ TEST_CASE("P05 a temperature of 0, or a tiny one") {
 }
 
 // (seed 42, these offsets): found by search for the extremes of the words that tokens 0 and 1 get.
-constexpr double kMostNoiseFor0 = 3301514243.0;   // word 0x00000000
-constexpr double kLeastNoiseFor0 = 430954732.0;   // word 0xffffffff
-constexpr double kLeastNoiseFor1 = 312550098.0;   // word 0xffffffff
+constexpr double kMostNoiseFor0 = 3301514243.0;  // word 0x00000000
+constexpr double kLeastNoiseFor0 = 430954732.0;  // word 0xffffffff
+constexpr double kLeastNoiseFor1 = 312550098.0;  // word 0xffffffff
 
 TEST_CASE("P06 a token of probability 0 is never drawn, whatever the random word") {
   CHECK(test::philox({0, 0, 3301514243u, 0}, {42, 0})[0] == 0x00000000u);
@@ -68,7 +68,8 @@ TEST_CASE("P06 a token of probability 0 is never drawn, whatever the random word
   CHECK(test::philox({0, 0, 312550098u, 0}, {42, 0})[1] == 0xffffffffu);
   test::for_each_float([](Place& place, mr_dtype dtype) {
     Sampler sampler(place, dtype, 5000, 2);
-    for (const double zero : {-static_cast<double>(INFINITY), -60000.0, -200.0}) {  // exp(-200) is no float32
+    for (const double zero :
+         {-static_cast<double>(INFINITY), -60000.0, -200.0}) {  // exp(-200) is no float32
       for (int round = 0; round < 3; ++round) {
         sampler.set_logits({zero, 0});
         CHECK(sampler.counts(place)[1] == 5000.0);
@@ -232,7 +233,8 @@ TEST_CASE("each host kernel of sampling, forced, draws the same tokens") {
     if (mr_sample_kernel(place.stream(), &args, &info, nullptr) != MR_OK) {
       CHECK(!first.empty());
       mr_error error = {};
-      test::expect_refused(mr_sample(place.stream(), &args, &error), error, MR_UNSUPPORTED, "architecture");
+      test::expect_refused(mr_sample(place.stream(), &args, &error), error, MR_UNSUPPORTED,
+                           "architecture");
       continue;
     }
     CHECK(std::string(info.name) == name);
@@ -270,7 +272,10 @@ TEST_CASE("sampling refuses every wrong description and writes nothing") {
     refuse("args.logits", [](Args& a) { a.logits.rank = 1; });
     refuse("args.logits", [](Args& a) { a.logits.shape[1] = 0; });
     refuse("args.logits", [](Args& a) { a.logits.dtype = MR_I32; });
-    refuse("args.logits", [](Args& a) { a.logits.shape[1] = (int64_t{1} << 31) + 1; a.logits.strides[1] = 0; });
+    refuse("args.logits", [](Args& a) {
+      a.logits.shape[1] = (int64_t{1} << 31) + 1;
+      a.logits.strides[1] = 0;
+    });
     for (const auto& [field, name] : {std::pair{&Args::temperature, "args.temperature"},
                                       {&Args::top_k, "args.top_k"},
                                       {&Args::top_p, "args.top_p"},

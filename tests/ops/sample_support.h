@@ -1,5 +1,5 @@
-// What the tests of sampling share: the random numbers, the filters and the draw, as sampling.h states them,
-// in double.
+// What the tests of sampling share: the random numbers, the filters and the draw, as sampling.h
+// states them, in double.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace test {
 
-inline constexpr Functions<mr_sample_args> kSample = {mr_sample, mr_sample_prepare, mr_sample_workspace,
-                                                      mr_sample_kernel};
+inline constexpr Functions<mr_sample_args> kSample = {mr_sample, mr_sample_prepare,
+                                                      mr_sample_workspace, mr_sample_kernel};
 
 inline void run_sample(Place& place, const mr_sample_args& args) {
   mr_error error = {};
@@ -62,7 +62,8 @@ inline double relative(double logit, double largest, double temperature) {
   return logit == largest ? 0.0 : (logit - largest) / temperature;
 }
 
-// The tokens that the filters keep, largest first, ties by index; temperatures at or below 0 keep one.
+// The tokens that the filters keep, largest first, ties by index; temperatures at or below 0 keep
+// one.
 inline std::vector<int64_t> kept_tokens(const std::vector<double>& logits, const Parameters& p) {
   std::vector<int64_t> order;
   for (size_t v = 0; v < logits.size(); ++v) {
@@ -83,7 +84,8 @@ inline std::vector<int64_t> kept_tokens(const std::vector<double>& logits, const
   if (p.top_p < 1.0) {
     const double need = p.top_p * std::accumulate(weights.begin(), weights.end(), 0.0);
     size_t count = 1;
-    for (double sum = weights[0]; sum < need && count < order.size(); ++count) sum += weights[count];
+    for (double sum = weights[0]; sum < need && count < order.size(); ++count)
+      sum += weights[count];
     order.resize(count);
   }
   size_t count = order.size();
@@ -101,9 +103,9 @@ inline std::pair<int64_t, int64_t> drawn(const std::vector<double>& logits, cons
   double best = -INFINITY, second = -INFINITY;
   int64_t token = 0, rival = 0;
   for (const int64_t v : kept) {
-    const double score =
-        relative(logits[static_cast<size_t>(v)], logits[static_cast<size_t>(kept[0])], p.temperature) +
-        gumbel(seed, offset, v);
+    const double score = relative(logits[static_cast<size_t>(v)],
+                                  logits[static_cast<size_t>(kept[0])], p.temperature) +
+                         gumbel(seed, offset, v);
     if (score > best || (score == best && v < token)) {
       second = best, rival = token;
       best = score, token = v;
@@ -192,8 +194,8 @@ class Sampler {
       const std::vector<double> row(all.begin() + static_cast<int64_t>(r * vocab),
                                     all.begin() + static_cast<int64_t>((r + 1) * vocab));
       const Parameters params = {t[r], static_cast<int64_t>(k[r]), p[r], m[r]};
-      const auto [token, rival] = drawn(row, params, static_cast<uint64_t>(seeds[r]),
-                                        static_cast<uint64_t>(offsets[r]));
+      const auto [token, rival] =
+          drawn(row, params, static_cast<uint64_t>(seeds[r]), static_cast<uint64_t>(offsets[r]));
       CAPTURE(r);
       CHECK_MESSAGE((got[r] == static_cast<double>(token) || got[r] == static_cast<double>(rival)),
                     "drew " << got[r] << ", not " << token);
@@ -213,9 +215,10 @@ class Sampler {
   int64_t rows_;
 };
 
-// Frequencies within four standard deviations of `rows` draws with these probabilities; a probability of 0
-// is never drawn.
-inline void check_frequencies(const std::vector<double>& counts, const std::vector<double>& probabilities) {
+// Frequencies within four standard deviations of `rows` draws with these probabilities; a
+// probability of 0 is never drawn.
+inline void check_frequencies(const std::vector<double>& counts,
+                              const std::vector<double>& probabilities) {
   const double rows = std::accumulate(counts.begin(), counts.end(), 0.0);
   for (size_t v = 0; v < counts.size(); ++v) {
     const double p = probabilities[v];

@@ -1,4 +1,5 @@
-// Sampling: every device and dtype against the filters and the draw in double, and against frequencies.
+// Sampling: every device and dtype against the filters and the draw in double, and against
+// frequencies.
 #include "ops/sample_support.h"
 #include "support/far_memory.h"
 
@@ -10,8 +11,8 @@ using test::Sampler;
 using test::Tensor;
 using Values = std::vector<double>;
 
-// The known answers that Random123 publishes for philox4x32 with 10 rounds: they hold the tests' own copy to
-// the paper, and check() below holds the library to that copy.
+// The known answers that Random123 publishes for philox4x32 with 10 rounds: they hold the tests'
+// own copy to the paper, and check() below holds the library to that copy.
 TEST_CASE("the tests' Philox4x32-10 gives the published answers") {
   CHECK(test::philox({0, 0, 0, 0}, {0, 0}) ==
         test::Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
@@ -24,7 +25,8 @@ TEST_CASE("the tests' Philox4x32-10 gives the published answers") {
 
 TEST_CASE("a draw is the argmax of logit / temperature + noise, at every width") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
-    for (const int64_t vocab : {1, 2, 3, 4, 5, 7, 8, 31, 33, 63, 64, 65, 127, 128, 129, 1000, 1024}) {
+    for (const int64_t vocab :
+         {1, 2, 3, 4, 5, 7, 8, 31, 33, 63, 64, 65, 127, 128, 129, 1000, 1024}) {
       for (const double temperature : {1.0, 0.3, 5.0}) {
         CAPTURE(vocab);
         Sampler sampler(place, dtype, 6, vocab, vocab % 2 == 0 ? MR_I32 : MR_I64);
@@ -76,7 +78,8 @@ TEST_CASE("exactly k tokens stay, ties going to the lower index") {
           const Values counts = sampler.counts(place);
           int wrong = 0;
           for (size_t v = 0; v < counts.size(); ++v) {
-            const bool stays = std::find(kept.begin(), kept.end(), static_cast<int64_t>(v)) != kept.end();
+            const bool stays =
+                std::find(kept.begin(), kept.end(), static_cast<int64_t>(v)) != kept.end();
             wrong += stays ? kept.size() <= 5 && counts[v] == 0.0 : counts[v] != 0.0;
           }
           CHECK(wrong == 0);
@@ -110,8 +113,8 @@ TEST_CASE("frequencies are the softmax's, filtered and renormalised") {
     Sampler sampler(place, dtype, kDraws, 7);
     sampler.set_logits(row);
     for (const double temperature : {1.0, 0.5, 3.0}) {
-      for (const Parameters& filter : {Parameters{}, Parameters{.top_k = 3}, Parameters{.top_p = 0.8},
-                                       Parameters{.min_p = 0.2}}) {
+      for (const Parameters& filter : {Parameters{}, Parameters{.top_k = 3},
+                                       Parameters{.top_p = 0.8}, Parameters{.min_p = 0.2}}) {
         Parameters p = filter;
         p.temperature = temperature;
         sampler.set(p);
@@ -140,7 +143,8 @@ TEST_CASE("tokens next to each other, and draws one after the other, are indepen
     sampler.rng_offset.fill(0);
     const Values first = sampler.draw(place), second = sampler.draw(place);
     Values cells(16, 0.0);
-    for (size_t i = 0; i < kRows; ++i) cells[static_cast<size_t>(first[i] * 4.0 + second[i])] += 1.0;
+    for (size_t i = 0; i < kRows; ++i)
+      cells[static_cast<size_t>(first[i] * 4.0 + second[i])] += 1.0;
     test::check_frequencies(cells, Values(16, 1.0 / 16.0));
   });
 }
@@ -149,14 +153,15 @@ TEST_CASE("special logits: NaN, infinities, rows of nothing") {
   test::for_each_float([](Place& place, mr_dtype dtype) {
     const double nan = std::nan(""), inf = INFINITY;
     const std::vector<Values> rows = {
-        {nan, 1, 2, nan, 0},      {-inf, -inf, -inf, -inf, -inf}, {nan, nan, nan, nan, nan},
-        {nan, -inf, nan, -inf, nan}, {inf, 5, inf, -inf, nan},    {-inf, 3, -inf, -inf, -inf},
-        {inf, inf, inf, inf, inf}, {-60000, -60000, -60000, -60000, -60000},
+        {nan, 1, 2, nan, 0},           {-inf, -inf, -inf, -inf, -inf},
+        {nan, nan, nan, nan, nan},     {nan, -inf, nan, -inf, nan},
+        {inf, 5, inf, -inf, nan},      {-inf, 3, -inf, -inf, -inf},
+        {inf, inf, inf, inf, inf},     {-60000, -60000, -60000, -60000, -60000},
         {60000, -60000, 0, 60000, nan}};
-    for (const Parameters& p : {Parameters{}, Parameters{.top_k = 2}, Parameters{.top_p = 0.5},
-                                Parameters{.min_p = 0.5}, Parameters{.temperature = 0.0},
-                                Parameters{.temperature = 1e-30}, Parameters{.temperature = 1e30},
-                                Parameters{.top_k = 3, .top_p = 0.9, .min_p = 0.01}}) {
+    for (const Parameters& p :
+         {Parameters{}, Parameters{.top_k = 2}, Parameters{.top_p = 0.5}, Parameters{.min_p = 0.5},
+          Parameters{.temperature = 0.0}, Parameters{.temperature = 1e-30},
+          Parameters{.temperature = 1e30}, Parameters{.top_k = 3, .top_p = 0.9, .min_p = 0.01}}) {
       Sampler sampler(place, dtype, static_cast<int64_t>(rows.size()), 5);
       Values all;
       for (const Values& row : rows) all.insert(all.end(), row.begin(), row.end());
@@ -189,7 +194,8 @@ TEST_CASE("special parameters: absent, NaN, infinite, out of range") {
     }
     offsets();
     mr_sample_args absent = sampler.args();
-    absent.temperature = absent.top_k = absent.top_p = absent.min_p = absent.row_status = MR_TENSOR_INIT;
+    absent.temperature = absent.top_k = absent.top_p = absent.min_p = absent.row_status =
+        MR_TENSOR_INIT;
     test::run_sample(place, absent);
     CHECK(sampler.output.get() == plain);
     // Greedy, lowest index of the largest; min_p above 1 keeps the largest ones.
@@ -197,7 +203,8 @@ TEST_CASE("special parameters: absent, NaN, infinite, out of range") {
       sampler.set({.temperature = t});
       CHECK(sampler.counts(place)[1] == 300.0);
     }
-    for (const Parameters& one : {Parameters{.top_p = 0.0}, Parameters{.top_p = -5.0}, Parameters{.top_k = 1}}) {
+    for (const Parameters& one :
+         {Parameters{.top_p = 0.0}, Parameters{.top_p = -5.0}, Parameters{.top_k = 1}}) {
       sampler.set(one);
       CHECK(sampler.counts(place)[1] == 300.0);
     }
@@ -252,7 +259,8 @@ TEST_CASE("sampling over a vocabulary of a real model") {
     sampler.logits.randomize(5, 3.0);
     for (const Parameters& p :
          {Parameters{}, Parameters{.temperature = 0.7, .top_k = 50, .top_p = 0.95},
-          Parameters{.top_p = 0.9}, Parameters{.min_p = 0.05}, Parameters{.top_k = 100000, .top_p = 0.999}}) {
+          Parameters{.top_p = 0.9}, Parameters{.min_p = 0.05},
+          Parameters{.top_k = 100000, .top_p = 0.999}}) {
       sampler.set(p);
       sampler.check(place);
     }

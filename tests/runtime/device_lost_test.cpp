@@ -1,5 +1,5 @@
-// A device fault ends a context: it is latched with what the streams ran last, and every later call says
-// so. The host has no faults, so the test reports one itself.
+// A device fault ends a context: it is latched with what the streams ran last, and every later call
+// says so. The host has no faults, so the test reports one itself.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -14,7 +14,9 @@ using test::EntryPoint;
 using test::Scene;
 
 mr::Status fault(const char* detail) {
-  return mr::error(MR_DEVICE_LOST, "work on the stream failed").from(MR_DOMAIN_CUDA, 700).say(detail);
+  return mr::error(MR_DEVICE_LOST, "work on the stream failed")
+      .from(MR_DOMAIN_CUDA, 700)
+      .say(detail);
 }
 
 struct Heard {
@@ -89,14 +91,16 @@ TEST_CASE("the log hears of it once, and its callback may ask for the context's 
   mr_context_release(heard.context);
 }
 
-TEST_CASE("every later call on the context says so, but for what has nothing to do with its device") {
+TEST_CASE(
+    "every later call on the context says so, but for what has nothing to do with its device") {
   // Memory and descriptions live on; what only tells about the context may be asked.
   const std::set<std::string> fine = {
-      "tensor_pack",      "tensor_from_dlpack", "tensor_import_dlpack", "tensor_to_dlpack",
-      "tensor_export_dlpack", "probe",          "device_query",         "dependency",
-      "memory_create",    "memory_trim",        "memory_set_limit",     "memory_get_stats",
-      "memory_reset_peaks", "context_create",   "context_device",       "context_set_option",
-      "context_get_option", "abi_layout"};
+      "tensor_pack",        "tensor_from_dlpack",   "tensor_import_dlpack",
+      "tensor_to_dlpack",   "tensor_export_dlpack", "probe",
+      "device_query",       "dependency",           "memory_create",
+      "memory_trim",        "memory_set_limit",     "memory_get_stats",
+      "memory_reset_peaks", "context_create",       "context_device",
+      "context_set_option", "context_get_option",   "abi_layout"};
   for (const char* mode : {"host.streams=inline", "host.streams=deferred"}) {
     Scene scene(mode);
     (void)scene.handles.context()->watch(fault("error 700"));

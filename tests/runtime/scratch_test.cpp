@@ -1,5 +1,5 @@
-// The scratch of streams: their own, the caller's, leases of a capture's reserve, and a graph pool's. The
-// host's kernels need none, so the test asks for it as an operator's launch does.
+// The scratch of streams: their own, the caller's, leases of a capture's reserve, and a graph
+// pool's. The host's kernels need none, so the test asks for it as an operator's launch does.
 #include <doctest/doctest.h>
 
 #include <atomic>

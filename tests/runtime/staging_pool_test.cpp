@@ -1,5 +1,5 @@
-// The staging bytes that pageable uploads pass through on devices that are not the host: a ring of pieces,
-// each free again once its copy is done.
+// The staging bytes that pageable uploads pass through on devices that are not the host: a ring of
+// pieces, each free again once its copy is done.
 #include "runtime/staging_pool.h"
 
 #include <doctest/doctest.h>

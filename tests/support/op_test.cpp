@@ -37,7 +37,8 @@ uint16_t encode16(double value, int bits, int low, int high) {
   }
   const int exponent = std::ilogb(magnitude);
   const auto fraction = static_cast<uint16_t>(std::ldexp(magnitude, bits - exponent));
-  return static_cast<uint16_t>(sign | ((exponent + bias) << bits) | (fraction & ((1u << bits) - 1)));
+  return static_cast<uint16_t>(sign | ((exponent + bias) << bits) |
+                               (fraction & ((1u << bits) - 1)));
 }
 
 double decode16(uint16_t raw, int bits, int low) {
@@ -76,10 +77,14 @@ void check(mr_status status, const mr_error& error) {
 
 double round_to(mr_dtype dtype, double value) {
   switch (dtype) {
-    case MR_F32: return static_cast<double>(static_cast<float>(value));
-    case MR_F16: return round_binary(value, 10, -14, 15);
-    case MR_BF16: return round_binary(value, 7, -126, 127);
-    default: return value;
+    case MR_F32:
+      return static_cast<double>(static_cast<float>(value));
+    case MR_F16:
+      return round_binary(value, 10, -14, 15);
+    case MR_BF16:
+      return round_binary(value, 7, -126, 127);
+    default:
+      return value;
   }
 }
 
@@ -91,14 +96,22 @@ int64_t dtype_size(mr_dtype dtype) { return static_cast<int64_t>((dtype >> 8) & 
 
 void store(mr_dtype dtype, void* at, double value) {
   switch (dtype) {
-    case MR_F32: return put<float>(at, value);
-    case MR_F64: return put<double>(at, value);
-    case MR_I32: return put<int32_t>(at, value);
-    case MR_I64: return put<int64_t>(at, value);
-    case MR_U32: return put<uint32_t>(at, value);
-    case MR_U64: return put<uint64_t>(at, value);
-    case MR_I8: return put<int8_t>(at, value);
-    case MR_U8: return put<uint8_t>(at, value);
+    case MR_F32:
+      return put<float>(at, value);
+    case MR_F64:
+      return put<double>(at, value);
+    case MR_I32:
+      return put<int32_t>(at, value);
+    case MR_I64:
+      return put<int64_t>(at, value);
+    case MR_U32:
+      return put<uint32_t>(at, value);
+    case MR_U64:
+      return put<uint64_t>(at, value);
+    case MR_I8:
+      return put<int8_t>(at, value);
+    case MR_U8:
+      return put<uint8_t>(at, value);
     case MR_F16: {
       const uint16_t raw = encode16(round_to(dtype, value), 10, -14, 15);
       std::memcpy(at, &raw, sizeof raw);
@@ -109,20 +122,29 @@ void store(mr_dtype dtype, void* at, double value) {
       std::memcpy(at, &raw, sizeof raw);
       return;
     }
-    default: FAIL("a test stores a dtype that it does not know: " << dtype);
+    default:
+      FAIL("a test stores a dtype that it does not know: " << dtype);
   }
 }
 
 double load(mr_dtype dtype, const void* at) {
   switch (dtype) {
-    case MR_F32: return take<float>(at);
-    case MR_F64: return take<double>(at);
-    case MR_I32: return take<int32_t>(at);
-    case MR_I64: return take<int64_t>(at);
-    case MR_U32: return take<uint32_t>(at);
-    case MR_U64: return take<uint64_t>(at);
-    case MR_I8: return take<int8_t>(at);
-    case MR_U8: return take<uint8_t>(at);
+    case MR_F32:
+      return take<float>(at);
+    case MR_F64:
+      return take<double>(at);
+    case MR_I32:
+      return take<int32_t>(at);
+    case MR_I64:
+      return take<int64_t>(at);
+    case MR_U32:
+      return take<uint32_t>(at);
+    case MR_U64:
+      return take<uint64_t>(at);
+    case MR_I8:
+      return take<int8_t>(at);
+    case MR_U8:
+      return take<uint8_t>(at);
     case MR_F16: {
       uint16_t raw;
       std::memcpy(&raw, at, sizeof raw);
@@ -133,7 +155,8 @@ double load(mr_dtype dtype, const void* at) {
       std::memcpy(&raw, at, sizeof raw);
       return decode16(raw, 7, -126);
     }
-    default: FAIL("a test loads a dtype that it does not know: " << dtype);
+    default:
+      FAIL("a test loads a dtype that it does not know: " << dtype);
   }
   return 0.0;
 }
@@ -188,14 +211,14 @@ bool have_cuda(std::string* why) {
   mr_probe_info info = MR_PROBE_INFO_INIT;
   mr_error error;
   check(mr_probe(&info, &error), error);
-  *why = info.cuda_status == MR_UNSUPPORTED ? "CUDA: built without it"
-                                            : std::string("CUDA: ") + mr_status_text(info.cuda_status);
+  *why = info.cuda_status == MR_UNSUPPORTED
+             ? "CUDA: built without it"
+             : std::string("CUDA: ") + mr_status_text(info.cuda_status);
   return info.cuda_status == MR_OK;
 }
 
-
-// The operators that have CUDA kernels. A test in ops/ belongs to the operator that its file is named
-// after; one whose operator is not here leaves CUDA out and says so.
+// The operators that have CUDA kernels. A test in ops/ belongs to the operator that its file is
+// named after; one whose operator is not here leaves CUDA out and says so.
 constexpr const char* kOnCuda[] = {"embedding", "matmul", "rmsnorm"};
 
 bool served_by_cuda(std::string* which) {
@@ -214,7 +237,8 @@ std::string skipped_devices() {
   std::string why;
   if (!have_cuda(&why)) return why;
   why.clear();
-  for (const std::string& name : not_on_cuda) why += (why.empty() ? "CUDA, for want of kernels: " : ", ") + name;
+  for (const std::string& name : not_on_cuda)
+    why += (why.empty() ? "CUDA, for want of kernels: " : ", ") + name;
   return why;
 }
 
@@ -333,8 +357,9 @@ void Tensor::randomize(uint64_t seed, double scale, double shift) {
 
 void Tensor::read_back() {
   mr_error error;
-  check(mr_download(place_.stream(), mirror_.data(), mr_buffer_data(buffer_), mirror_.size(), &error),
-        error);
+  check(
+      mr_download(place_.stream(), mirror_.data(), mr_buffer_data(buffer_), mirror_.size(), &error),
+      error);
 }
 
 std::vector<double> Tensor::get() {

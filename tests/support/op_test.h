@@ -1,8 +1,9 @@
 // What operator tests share: the places to run on, tensors with contents, and closeness by dtype.
 //
-// A test body takes a Place and asks it for tensors; for_each_place() runs the body on every device and
-// stream mode of this machine. Contents live in ordinary memory as the values that the device sees
-// (already rounded to the dtype), so that an oracle in double starts from the very same numbers.
+// A test body takes a Place and asks it for tensors; for_each_place() runs the body on every device
+// and stream mode of this machine. Contents live in ordinary memory as the values that the device
+// sees (already rounded to the dtype), so that an oracle in double starts from the very same
+// numbers.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -32,9 +33,9 @@ double load(mr_dtype dtype, const void* at);
 // Standard normal numbers from a fixed seed.
 std::vector<double> normal(size_t count, uint64_t seed);
 
-// What a result may differ from its formula: `units` times the dtype's unit round-off (2^-24, 2^-11 for F16, 2^-8 for BF16)
-// relative to |expected|, plus what float32 arithmetic inside may lose: `inner` times 2^-24 relative to
-// the larger of |expected| and `scale`.
+// What a result may differ from its formula: `units` times the dtype's unit round-off (2^-24, 2^-11
+// for F16, 2^-8 for BF16) relative to |expected|, plus what float32 arithmetic inside may lose:
+// `inner` times 2^-24 relative to the larger of |expected| and `scale`.
 bool close(mr_dtype dtype, double actual, double expected, double scale = 0.0, double units = 1.01,
            double inner = 8.0);
 
@@ -62,7 +63,8 @@ class Place {
 };
 
 // Runs the body as a subcase-free loop: every place, its name in the failure text. `options` as in
-// mr_context_config. Devices that this machine lacks are left out and counted: see skipped_devices().
+// mr_context_config. Devices that this machine lacks are left out and counted: see
+// skipped_devices().
 void for_each_place(const std::function<void(Place&)>& body, const char* options = nullptr);
 void for_each_float(const std::function<void(Place&, mr_dtype)>& body);
 
@@ -74,8 +76,8 @@ class Tensor {
  public:
   // Contiguous.
   Tensor(Place& place, mr_dtype dtype, std::vector<int64_t> shape);
-  // With strides (negative and 0 allowed; 0 for inputs only). `offset_elements` shifts the base address
-  // by that many elements, to misalign vector paths.
+  // With strides (negative and 0 allowed; 0 for inputs only). `offset_elements` shifts the base
+  // address by that many elements, to misalign vector paths.
   Tensor(Place& place, mr_dtype dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
          int64_t offset_elements = 0);
   ~Tensor();

@@ -9,7 +9,7 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr {
 

@@ -2,7 +2,7 @@
 // both have the code, so that one mapping serves both.
 #pragma once
 
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr {
 

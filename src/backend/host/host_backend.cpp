@@ -14,7 +14,9 @@
 namespace mr {
 namespace {
 
-HostStream& stream_of(void* native) { return *static_cast<HostStream*>(static_cast<HostQueue*>(native)); }
+HostStream& stream_of(void* native) {
+  return *static_cast<HostStream*>(static_cast<HostQueue*>(native));
+}
 const std::shared_ptr<HostEvent>& event_of(void* native) {
   return static_cast<HostEventHandle*>(native)->event;
 }

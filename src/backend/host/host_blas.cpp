@@ -39,11 +39,11 @@ std::string version_of(void* library) {
   return "version unknown";
 }
 
-// A product with a known answer, in the layouts that multiply() uses: what answers to the name but works
-// otherwise is not taken.
+// A product with a known answer, in the layouts that multiply() uses: what answers to the name but
+// works otherwise is not taken.
 bool multiplies(HostBlas::Sgemm* sgemm) {
-  const float a[] = {1, 2, 3, 4, 5, 6};     // columns of a 2 x 3 matrix
-  const float b[] = {1, -1, 2, 0, 3, 1};    // columns of a 2 x 3 matrix, used transposed
+  const float a[] = {1, 2, 3, 4, 5, 6};   // columns of a 2 x 3 matrix
+  const float b[] = {1, -1, 2, 0, 3, 1};  // columns of a 2 x 3 matrix, used transposed
   float c[] = {NAN, NAN, NAN, NAN};
   const int64_t two = 2, three = 3;
   const float one = 1, zero = 0;
@@ -67,7 +67,8 @@ Status HostBlas::load(const char* file, int extra_flags, const HostBlas** out) {
   auto* sgemm = symbol<Sgemm>(library, "sgemm_");
   if (sgemm == nullptr) return missing("the library has no sgemm_", file);
   Dl_info info = {};
-  const bool known = dladdr(reinterpret_cast<void*>(sgemm), &info) != 0 && info.dli_fname != nullptr;
+  const bool known =
+      dladdr(reinterpret_cast<void*>(sgemm), &info) != 0 && info.dli_fname != nullptr;
   const std::string path = known ? info.dli_fname : file;
   std::unique_ptr<HostBlas>& entry = registry().loaded[path];
   if (entry == nullptr) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr {
 
@@ -20,16 +20,16 @@ struct BlasMatrix {
 
 class HostBlas {
  public:
-  // The library that `wanted` names: "auto" looks for the well-known ones, a copy that the process has
-  // already loaded first; anything else is a file. A library is loaded once and never unloaded.
+  // The library that `wanted` names: "auto" looks for the well-known ones, a copy that the process
+  // has already loaded first; anything else is a file. A library is loaded once and never unloaded.
   // *out is null if "auto" finds none; a file that cannot serve is DEPENDENCY_MISSING.
   static Status find(const std::string& wanted, const HostBlas** out);
 
   // What find() loaded last: "path (version)"; DEPENDENCY_MISSING with what was tried.
   static Status describe(std::string* out);
 
-  // d[m, n] = alpha * x[m, k] * w[k, n] + beta * d, row by row; beta 0 does not read d. Every extent
-  // and leading dimension is below 2^31.
+  // d[m, n] = alpha * x[m, k] * w[k, n] + beta * d, row by row; beta 0 does not read d. Every
+  // extent and leading dimension is below 2^31.
   void multiply(int64_t m, int64_t n, int64_t k, float alpha, const BlasMatrix& x,
                 const BlasMatrix& w, float beta, float* d, int64_t d_leading) const;
 

@@ -1,4 +1,5 @@
-// A capture on the host: the list of work that one or more streams record, and the graph it becomes.
+// A capture on the host: the list of work that one or more streams record, and the graph it
+// becomes.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,8 @@ struct HostNode {
 // Copies the task and its arguments.
 HostNode copy_task(const HostTask& task);
 
-// The recorded list. Its order is the order of the calls, which respects every order that streams and
-// events gave: running it front to back is one legal execution.
+// The recorded list. Its order is the order of the calls, which respects every order that streams
+// and events gave: running it front to back is one legal execution.
 class HostGraph {
  public:
   std::vector<HostNode> nodes;

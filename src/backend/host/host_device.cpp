@@ -16,8 +16,8 @@ namespace {
 
 #if defined(__x86_64__)
 
-// The x86-64 level of the System V ABI's list, by the instruction sets that set each level apart; the
-// compiler's own test includes the operating system's support for the wide registers.
+// The x86-64 level of the System V ABI's list, by the instruction sets that set each level apart;
+// the compiler's own test includes the operating system's support for the wide registers.
 int32_t architecture() {
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 1;

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "backend/host/host_capture.h"
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr {
 
 // Where the latest record lies.
 enum class HostMark { kOutside, kInCapture, kInEndedCapture };
 
-// Records are numbered as they are enqueued. Each is reached on its own: of two records on different
-// streams the later may be reached first, and whoever waits for the earlier still waits. Shared by its
-// owner and by the queued work that records or awaits it.
+// Records are numbered as they are enqueued. Each is reached on its own: of two records on
+// different streams the later may be reached first, and whoever waits for the earlier still waits.
+// Shared by its owner and by the queued work that records or awaits it.
 class HostEvent {
  public:
   explicit HostEvent(bool timing) : timing_(timing) { open_.reserve(4); }

@@ -17,8 +17,8 @@ void merge(HostClock& into, const HostClock& from) {
   for (const auto& [stream, count] : from) into[stream] = std::max(into[stream], count);
 }
 
-// Of the records and waits only the first have numbers. The latest go first, so that each is the latest
-// of its event when it is withdrawn.
+// Of the records and waits only the first have numbers. The latest go first, so that each is the
+// latest of its event when it is withdrawn.
 void withdraw_records(const HostGraph& graph, const std::vector<uint64_t>& numbers) {
   size_t next = 0;
   auto node = graph.nodes.begin();
@@ -52,7 +52,8 @@ HostStream::HostStream(HostWorkers& workers, bool deferred)
   if (deferred) thread_ = std::thread([this] { serve(); });
 }
 
-// A capture cannot end any more without the stream that began it: the streams that joined are let go.
+// A capture cannot end any more without the stream that began it: the streams that joined are let
+// go.
 HostStream::~HostStream() {
   if (const auto recording = capture()) {
     std::lock_guard lock(recording->mutex);
@@ -69,7 +70,8 @@ HostStream::~HostStream() {
   thread_.join();
 }
 
-// The thread of a deferred stream: everything that was enqueued before the stream closes still runs.
+// The thread of a deferred stream: everything that was enqueued before the stream closes still
+// runs.
 void HostStream::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -157,8 +159,9 @@ Status HostStream::wait(const std::shared_ptr<HostEvent>& event, bool external) 
     mark = HostMark::kInEndedCapture;
   }
   if (mark == HostMark::kInEndedCapture) {
-    return error(MR_CAPTURE_VIOLATION,
-                 "the event was last recorded inside a capture that has ended; see MR_EVENT_EXTERNAL")
+    return error(
+               MR_CAPTURE_VIOLATION,
+               "the event was last recorded inside a capture that has ended; see MR_EVENT_EXTERNAL")
         .about("event");
   }
   if (recording != nullptr) {
@@ -179,8 +182,8 @@ Status HostStream::wait(const std::shared_ptr<HostEvent>& event, bool external) 
   return {};
 }
 
-// Events outside of the graph are numbered when the graph is launched, so that whoever waits for one
-// after the launch waits for this replay.
+// Events outside of the graph are numbered when the graph is launched, so that whoever waits for
+// one after the launch waits for this replay.
 Status HostStream::launch(const std::shared_ptr<HostGraph>& graph) {
   auto numbers = std::make_shared<std::vector<uint64_t>>();
   numbers->reserve(graph->nodes.size());
@@ -188,9 +191,15 @@ Status HostStream::launch(const std::shared_ptr<HostGraph>& graph) {
     const uint64_t* number = numbers->data();
     for (const HostNode& node : graph->nodes) {
       switch (node.kind) {
-        case HostNode::Kind::kTask: run_task(node.task, workers_); break;
-        case HostNode::Kind::kRecord: node.event->reach(*number++); break;
-        case HostNode::Kind::kWait: node.event->wait(*number++); break;
+        case HostNode::Kind::kTask:
+          run_task(node.task, workers_);
+          break;
+        case HostNode::Kind::kRecord:
+          node.event->reach(*number++);
+          break;
+        case HostNode::Kind::kWait:
+          node.event->wait(*number++);
+          break;
       }
     }
   };

@@ -1,4 +1,5 @@
-// The host's native stream: a queue that runs its work inline, on a thread of its own, or records it.
+// The host's native stream: a queue that runs its work inline, on a thread of its own, or records
+// it.
 #pragma once
 
 #include <atomic>
@@ -11,7 +12,7 @@
 
 #include "backend/host/host_capture.h"
 #include "backend/host/host_event.h"
-#include "core/status.h"
+#include "core/result.h"
 
 namespace mr {
 
@@ -47,8 +48,8 @@ class HostStream final : public HostQueue {
   HostWorkers& workers_;
   const uint64_t id_;
 
-  // Only looked at by callers of this stream; the lock is for members that another stream's end_capture
-  // sets free.
+  // Only looked at by callers of this stream; the lock is for members that another stream's
+  // end_capture sets free.
   mutable std::mutex capture_mutex_;
   std::shared_ptr<HostCapture> capture_;
 

@@ -14,7 +14,8 @@
 namespace mr {
 namespace {
 
-// About 100 us on current machines: longer than the gaps within a decode step, short against a pause.
+// About 100 us on current machines: longer than the gaps within a decode step, short against a
+// pause.
 constexpr int kSpins = 2000;
 
 void relax() {
@@ -38,8 +39,8 @@ HostPool* HostPool::shared(int threads) {
   return pool;
 }
 
-// A thread that cannot be started, for want of threads or of memory, is done without: the callers' own
-// threads always work. No exception may leave once one has started: it uses the pool for ever.
+// A thread that cannot be started, for want of threads or of memory, is done without: the callers'
+// own threads always work. No exception may leave once one has started: it uses the pool for ever.
 HostPool::HostPool(int threads) : threads_(threads) {
   for (int i = 1; i < threads; ++i) {
     try {
@@ -105,8 +106,9 @@ void HostPool::help() {
     }
     seen = round;
     uint32_t gate = gate_.load(std::memory_order_relaxed);
-    while ((gate & kOpen) != 0 && !gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel,
-                                                               std::memory_order_relaxed)) {
+    while ((gate & kOpen) != 0 &&
+           !gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
     }
     if ((gate & kOpen) == 0) continue;
     take_ranges();

@@ -14,12 +14,12 @@ namespace mr {
 // One calling thread and threads - 1 helpers. Decode of a small model issues an operator every few
 // microseconds, so helpers look for work for a while before they sleep: waking one costs more than
 // such an operator. One loop at a time: a caller that finds the pool busy runs its loop alone.
-// Pools are shared by all contexts that ask for the same number of threads, and live for ever, so that
-// exit never waits for a thread.
+// Pools are shared by all contexts that ask for the same number of threads, and live for ever, so
+// that exit never waits for a thread.
 class HostPool final : public HostWorkers {
  public:
-  // The pool with this many threads; 0: as many as the machine has. A forked child gets pools of its own:
-  // no thread of the parent is there. Throws std::bad_alloc.
+  // The pool with this many threads; 0: as many as the machine has. A forked child gets pools of
+  // its own: no thread of the parent is there. Throws std::bad_alloc.
   static HostPool* shared(int threads);
 
   int threads() const override { return threads_; }
@@ -34,8 +34,8 @@ class HostPool final : public HostWorkers {
   // Set for the length of a parallel loop. No mutex, because a loop within a loop asks for it too.
   std::atomic<bool> busy_{false};
 
-  // The loop being run. gate_ holds a count of helpers inside, and kOpen while more may enter; a helper
-  // touches the fields below only between entering and leaving.
+  // The loop being run. gate_ holds a count of helpers inside, and kOpen while more may enter; a
+  // helper touches the fields below only between entering and leaving.
   static constexpr uint32_t kOpen = 0x80000000u;
   alignas(64) std::atomic<uint32_t> gate_{0};
   alignas(64) std::atomic<uint32_t> round_{0};  // grows with each loop

@@ -1,4 +1,4 @@
-#include "rope_config.h"
+#include "rope_parameters.h"
 
 #include <cmath>
 #include <string>

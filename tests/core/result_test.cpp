@@ -1,5 +1,5 @@
 // The error report: what its text says, where it is cut, and that it is written on failure alone.
-#include "core/status.h"
+#include "core/result.h"
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,11 @@ mr_error marked() {
 bool is_utf8(const std::string& text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 0;
+    const size_t length = lead < 0x80    ? 1
+                          : lead >= 0xf0 ? 4
+                          : lead >= 0xe0 ? 3
+                          : lead >= 0xc0 ? 2
+                                         : 0;
     if (length == 0 || i + length > text.size()) return false;
     for (size_t j = 1; j < length; ++j) {
       if ((static_cast<unsigned char>(text[i + j]) & 0xc0u) != 0x80u) return false;

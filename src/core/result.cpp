@@ -1,4 +1,4 @@
-#include "core/status.h"
+#include "core/result.h"
 
 #include <cstdio>
 #include <cstring>
@@ -44,11 +44,13 @@ const StatusText* find(mr_status code) {
   return nullptr;
 }
 
-// The longest start of `text` of at most `most` bytes that ends with a whole UTF-8 character: a sequence
-// is cut where its first byte would stay without one of the rest.
+// The longest start of `text` of at most `most` bytes that ends with a whole UTF-8 character: a
+// sequence is cut where its first byte would stay without one of the rest.
 size_t whole_characters(const char* text, size_t length, size_t most) {
   if (length <= most) return length;
-  const auto is_continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u; };
+  const auto is_continuation = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u;
+  };
   size_t cut = most;
   while (cut > 0 && most - cut < 3 && is_continuation(text[cut])) --cut;
   return is_continuation(text[cut]) ? most : cut;  // text that is no UTF-8 is cut anywhere

@@ -28,7 +28,7 @@ struct RopeConfig {
   double beta_slow = 1;
   bool truncate = true;
   // yarn: multiplies sine and cosine. Where a file gives none, it follows from mscale and
-  // mscale_all_dim (see yarn_attention_factor in rope_config.cpp).
+  // mscale_all_dim (see yarn_attention_factor in rope_parameters.cpp).
   double attention_factor = 1;
 
   // llama3: in wavelengths per original context.

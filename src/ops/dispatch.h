@@ -1,7 +1,7 @@
 // An operator: how its public arguments become flat ones, and how those reach a kernel.
 #pragma once
 
-#include "core/status.h"
+#include "core/result.h"
 #include "kernel_api/kernel_table.h"
 #include "ops/choose.h"
 #include "runtime/stream_state.h"
