@@ -88,9 +88,12 @@ Status import(const DLTensor& from, uint64_t flags, mr_tensor* out) {
   if ((flags & ~kKnownFlags) != 0) {
     return mr::invalid("flags", "holds unknown bits", static_cast<int64_t>(flags));
   }
+  auto address = reinterpret_cast<uintptr_t>(from.data);
+  if (address != 0 && !mr::checked_add(address, uintptr_t{from.byte_offset}, &address)) {
+    return mr::invalid("dl_tensor", "has a byte_offset that leaves the address space");
+  }
   mr_tensor tensor = MR_TENSOR_INIT;
-  MR_TRY(pack(from.data == nullptr ? nullptr : static_cast<char*>(from.data) + from.byte_offset,
-              from.dtype, from.ndim, from.shape, &tensor));
+  MR_TRY(pack(reinterpret_cast<void*>(address), from.dtype, from.ndim, from.shape, &tensor));
   if (from.strides != nullptr && from.ndim > 0) {
     std::copy_n(from.strides, from.ndim, tensor.strides);
   }

@@ -83,8 +83,8 @@ if [ -n "$binding" ]; then
   for compiler in g++ clang++; do
     command -v $compiler > /dev/null || continue
     for standard in c++17 c++20 c++2b; do binding_unit $compiler $standard < "$work/all.txt"; done
-    [ -z "${alone:-}" ] || continue
-    alone=done
+    [ -z "${tried_alone:-}" ] || continue
+    tried_alone=yes
     for header in "$binding"/*.hpp; do
       echo "#include <$(basename "$header")>" > "$work/one.txt"
       binding_unit $compiler c++17 < "$work/one.txt"

@@ -82,6 +82,7 @@ TEST_CASE("views that are refused leave everything as it was") {
   refused(MR_INVALID_ARGUMENT, [](DLTensor& t) { t.ndim = -1; });
   refused(MR_INVALID_ARGUMENT, [](DLTensor& t) { t.shape = nullptr; });
   refused(MR_INVALID_ARGUMENT, [](DLTensor& t) { t.shape[0] = t.shape[1] = INT64_MAX; });
+  refused(MR_INVALID_ARGUMENT, [](DLTensor& t) { t.byte_offset = UINT64_MAX; });
   refused(MR_UNSUPPORTED, [](DLTensor& t) { t.ndim = 7; });
   refused(MR_UNSUPPORTED, [](DLTensor& t) { t.ndim = INT32_MAX; });
   refused(

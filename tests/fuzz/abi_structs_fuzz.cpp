@@ -8,182 +8,21 @@
 // What an operator's header trusts (offsets, lengths) holds legal values; what it says it checks
 // (ids, slots, pages, filter parameters) holds anything. Inputs that are indices lie apart from all
 // outputs.
-#include <millrace/millrace.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <initializer_list>
-#include <iterator>
 #include <type_traits>
+
+#include "fuzz_tensors.h"
 
 namespace {
 
-// The fuzzer's bytes, then zeros.
-class Source {
- public:
-  Source(const uint8_t* data, size_t size) : data_(data), left_(size) {}
-  template <class T>
-  T take() {
-    T value = {};
-    fill(&value, sizeof value);
-    return value;
-  }
-  void fill(void* out, size_t bytes) {
-    const size_t n = std::min(bytes, left_);
-    if (n > 0) std::memcpy(out, data_, n);
-    std::memset(static_cast<char*>(out) + n, 0, bytes - n);
-    data_ += n;
-    left_ -= n;
-  }
-  uint32_t below(uint32_t limit) { return take<uint8_t>() % limit; }
-
- private:
-  const uint8_t* data_;
-  size_t left_;
-};
-
-void expect(bool fact, const char* what) {
-  if (fact) return;
-  std::fprintf(stderr, "not so: %s\n", what);
-  std::abort();
-}
-
-// Memory of an exact size, so that one byte beyond is seen.
-class Region {
- public:
-  explicit Region(size_t bytes) : bytes_(bytes), data_(static_cast<char*>(std::malloc(bytes))) {
-    expect(data_ != nullptr, "memory for the test");
-  }
-  char* data() const { return data_; }
-  size_t bytes() const { return bytes_; }
-
- private:
-  size_t bytes_;
-  char* data_;
-};
-
-constexpr size_t kDataBytes = 16384, kIndexBytes = 4096, kTableEntries = 64;
-
-// Made once; the process ends with them.
-struct World {
-  mr_context* context = nullptr;
-  mr_stream* stream = nullptr;
-  Region data{kDataBytes};
-  Region index{kIndexBytes};
-  Region table{kTableEntries * sizeof(int32_t)};
-
-  World() {
-    mr_context_config config = MR_CONTEXT_CONFIG_INIT;
-    config.backend = MR_BACKEND_HOST;
-    config.options = "host.threads=1;host.blas=off;host.streams=inline";
-    expect(mr_context_create(&config, &context, nullptr) == MR_OK, "a context");
-    expect(mr_stream_create(context, nullptr, &stream, nullptr) == MR_OK, "a stream");
-  }
-};
-
-World& world() {
-  static auto* const made = new World;
-  return *made;
-}
-
-// A report is written on failure alone, all of it, and ends.
-class Report {
- public:
-  Report() { std::memset(&error_, 0x5a, sizeof error_); }
-  mr_error* out() { return &error_; }
-  void check(mr_status status) const {
-    if (status == MR_OK) {
-      expect(static_cast<unsigned char>(error_.text[0]) == 0x5a, "no report on success");
-      return;
-    }
-    expect(std::strcmp(mr_status_name(status), "MR_STATUS_UNKNOWN") != 0, "a known status");
-    expect(status != MR_INTERNAL, "no bug is reported");
-    expect(error_.code == status, "the report's code is the status");
-    expect(std::memchr(error_.text, 0, sizeof error_.text) != nullptr, "the text ends");
-    expect(error_.text[0] != '\0', "the text says something");
-  }
-
- private:
-  mr_error error_;
-};
-
-// ---- Tensors ------------------------------------------------------------------------------------
-
-enum class Lies { kData, kIndex, kTable };
-
-constexpr mr_dtype kDTypes[] = {MR_F32, MR_F16, MR_BF16, MR_I32,    MR_I64,
-                                MR_U64, MR_U8,  MR_F64,  MR_ABSENT, MR_DTYPE(2, 32, 4)};
-
-// Bytes before and behind element 0 that the tensor reaches, if that is little.
-bool reach(const mr_tensor& tensor, int64_t size, int64_t* before, int64_t* behind) {
-  *before = 0;
-  *behind = size;
-  for (int32_t d = 0; d < tensor.rank; ++d) {
-    const int64_t step = (tensor.shape[d] - 1) * tensor.strides[d] * size;
-    (step < 0 ? *before : *behind) += step < 0 ? -step : step;
-  }
-  return *before + *behind <= static_cast<int64_t>(kDataBytes);
-}
-
-// Extents that fit each other often: one of a few per input.
-struct Extents {
-  int64_t pool[4];
-  explicit Extents(Source& source) {
-    for (int64_t& extent : pool) extent = source.below(9);
-  }
-  int64_t pick(Source& source) const {
-    const uint32_t choice = source.below(16);
-    return choice < 12 ? pool[choice % 4] : choice < 14 ? 1 : source.below(17);
-  }
-};
-
-mr_tensor shaped(Source& source, const Extents& extents, Lies where) {
-  World& w = world();
-  mr_tensor tensor = MR_TENSOR_INIT;
-  tensor.dtype = kDTypes[source.below(std::size(kDTypes))];
-  tensor.rank = static_cast<int32_t>(source.below(5));
-  if (where == Lies::kTable) tensor.dtype = MR_I32, tensor.rank = 1;
-  const int64_t size = (tensor.dtype >> 8 & 0xffu) * (tensor.dtype >> 16) / 8;
-  int64_t packed = 1;
-  for (int32_t d = tensor.rank - 1; d >= 0; --d) {
-    tensor.shape[d] = extents.pick(source);
-    const uint32_t kind = where == Lies::kTable ? 0 : source.below(8);
-    tensor.strides[d] = kind < 6 ? packed : kind == 6 ? -packed : source.take<int8_t>();
-    packed *= std::max<int64_t>(tensor.shape[d], 1);
-  }
-  if (source.below(32) == 0) tensor.flags = source.take<uint64_t>();
-  const bool empty =
-      std::find(tensor.shape, tensor.shape + tensor.rank, 0) != tensor.shape + tensor.rank;
-  int64_t before = 0, behind = 0;
-  const Region& region = where == Lies::kData ? w.data : where == Lies::kIndex ? w.index : w.table;
-  if (empty || size == 0 || !reach(tensor, size, &before, &behind)) return tensor;
-  const auto room = static_cast<int64_t>(region.bytes()) - before - behind;
-  if (room < 0 || source.below(16) == 0) return tensor;
-  int64_t start = before + (where == Lies::kTable ? 0 : source.take<uint16_t>() % (room + 1));
-  if (source.below(16) != 0) start -= std::min(start - before, start % size);
-  tensor.data = region.data() + start;
-  return tensor;
-}
-
-// cu_q, cu_kv and kv_len: non-decreasing from 0, and within what there is.
-void fill_table(const mr_tensor& tensor, int64_t total) {
-  if (tensor.data == nullptr || tensor.dtype != MR_I32 || tensor.rank != 1) return;
-  auto* entries = static_cast<int32_t*>(tensor.data);
-  const int64_t last = tensor.shape[0] - 1;
-  for (int64_t i = 0; i <= last; ++i) {
-    entries[i] = static_cast<int32_t>(last > 0 ? total * i / last : 0);
-  }
-}
+using namespace fuzz;
 
 // ---- Operators ----------------------------------------------------------------------------------
 
 template <class Args>
 struct Field {
   mr_tensor Args::*tensor;
-  Lies where;
+  Wanted wanted;
 };
 
 template <class Args>
@@ -229,21 +68,33 @@ void raw(const Operator<Args>& op, Source& source) {
   ask(op, room.args, which);
 }
 
-// Scalars of a struct are what is left of its bytes once the tensors are laid over them.
+// The tensors first: they decide most. The scalars of the struct are what the bytes behind them
+// say.
 template <class Args>
 void enqueue(const Operator<Args>& op, Source& source) {
   World& w = world();
-  Args args;
-  source.fill(&args, sizeof args);
-  args.struct_size = sizeof args;
-  args.flags &= source.below(4) == 0 ? 0xffffffffu : 0x3u;
-  if constexpr (requires { args.reserved; }) {
-    if constexpr (std::is_same_v<decltype(args.reserved), uint32_t>)
-      args.reserved = source.below(32) == 0;
+  constexpr size_t kMost = 16;
+  mr_tensor tensors[kMost];
+  expect(op.fields.size() <= kMost, "room for the tensors");
+  const uint32_t mask = source.below(4) == 0 ? 0xffffffffu : 0x3u;
+  const bool reserved = source.below(32) == 0;
+  const Common common(source);
+  size_t count = 0;
+  for (const Field<Args>& field : op.fields) {
+    tensors[count++] = source.below(12) == 0 ? mr_tensor{} : shaped(source, common, field.wanted);
   }
-  const Extents extents(source);
-  for (const Field<Args>& field : op.fields)
-    args.*field.tensor = shaped(source, extents, field.where);
+  Args args;
+  std::memset(static_cast<void*>(&args), 0, sizeof args);
+  char scalars[sizeof(Args)];
+  source.fill(scalars, 96);
+  // They stand at the struct's end, behind the tensors.
+  std::memcpy(reinterpret_cast<char*>(&args) + sizeof args - std::min<size_t>(96, sizeof args),
+              scalars, std::min<size_t>(96, sizeof args));
+  args.flags = source.take<uint32_t>() & mask;
+  args.struct_size = sizeof args;
+  if constexpr (requires { args.reserved; }) args.reserved = reserved;
+  count = 0;
+  for (const Field<Args>& field : op.fields) args.*field.tensor = tensors[count++];
   source.fill(w.data.data(), 512);
   source.fill(w.index.data(), 256);
   if constexpr (std::is_same_v<Args, mr_attention_args>) {
@@ -259,7 +110,7 @@ void enqueue(const Operator<Args>& op, Source& source) {
 }
 
 template <class Args>
-void fuzz(const Operator<Args>& op, Source& source) {
+void fuzz_one(const Operator<Args>& op, Source& source) {
   if (source.below(4) == 0) {
     raw(op, source);
   } else {
@@ -267,76 +118,67 @@ void fuzz(const Operator<Args>& op, Source& source) {
   }
 }
 
-#define OPERATOR(op, type, ...)                                                        \
-  Operator<type> {                                                                     \
-    mr_##op, mr_##op##_prepare, mr_##op##_workspace, mr_##op##_kernel, { __VA_ARGS__ } \
+// Fields by where they lie.
+#define DATA(field, dims, type)            \
+  {                                        \
+    &A::field, { Lies::kData, dims, type } \
   }
-#define DATA(type, field) \
-  { &type::field, Lies::kData }
-#define INDEX(type, field) \
-  { &type::field, Lies::kIndex }
-#define TABLE(type, field) \
-  { &type::field, Lies::kTable }
+#define INDEX(field, dims, type)            \
+  {                                         \
+    &A::field, { Lies::kIndex, dims, type } \
+  }
+#define TABLE(field)                      \
+  {                                       \
+    &A::field, { Lies::kTable, "b", '4' } \
+  }
+#define FUZZ(op, ...)                                                                          \
+  do {                                                                                         \
+    using A = mr_##op##_args;                                                                  \
+    fuzz(                                                                                      \
+        Operator<A>{                                                                           \
+            mr_##op, mr_##op##_prepare, mr_##op##_workspace, mr_##op##_kernel, {__VA_ARGS__}}, \
+        source);                                                                               \
+    return;                                                                                    \
+  } while (0)
 
 void fuzz_operator(uint32_t which, Source& source) {
   switch (which) {
     case 0:
-      return fuzz(OPERATOR(embedding, mr_embedding_args, INDEX(mr_embedding_args, ids),
-                           DATA(mr_embedding_args, table), DATA(mr_embedding_args, output),
-                           DATA(mr_embedding_args, row_status)),
-                  source);
+      FUZZ(embedding, INDEX(ids, "r", 'i'), DATA(table, "vw", 'T'), DATA(output, "rw", 'T'),
+           DATA(row_status, "r", '4'));
     case 1:
-      return fuzz(OPERATOR(rmsnorm, mr_rmsnorm_args, DATA(mr_rmsnorm_args, input),
-                           DATA(mr_rmsnorm_args, residual), DATA(mr_rmsnorm_args, weight),
-                           DATA(mr_rmsnorm_args, output), DATA(mr_rmsnorm_args, residual_output)),
-                  source);
+      FUZZ(rmsnorm, DATA(input, "rhw", 'T'), DATA(residual, "rhw", 'T'), DATA(weight, "w", 'T'),
+           DATA(output, "rhw", 'T'), DATA(residual_output, "rhw", 'T'));
     case 2:
-      return fuzz(OPERATOR(add, mr_add_args, DATA(mr_add_args, a), DATA(mr_add_args, b),
-                           DATA(mr_add_args, output)),
-                  source);
+      FUZZ(add, DATA(a, "rhw", 'T'), DATA(b, "rhw", 'T'), DATA(output, "rhw", 'T'));
     case 3:
-      return fuzz(
-          OPERATOR(gated_activation, mr_gated_activation_args, DATA(mr_gated_activation_args, gate),
-                   DATA(mr_gated_activation_args, up), DATA(mr_gated_activation_args, output)),
-          source);
+      FUZZ(gated_activation, DATA(gate, "rhw", 'T'), DATA(up, "rhw", 'T'),
+           DATA(output, "rhw", 'T'));
     case 4:
-      return fuzz(OPERATOR(rope, mr_rope_args, DATA(mr_rope_args, input),
-                           INDEX(mr_rope_args, positions), DATA(mr_rope_args, output)),
-                  source);
+      FUZZ(rope, DATA(input, "thd", 'T'), INDEX(positions, "t", 'i'), DATA(output, "thd", 'T'));
     case 5:
-      return fuzz(
-          OPERATOR(qkv_post, mr_qkv_post_args, DATA(mr_qkv_post_args, q), DATA(mr_qkv_post_args, k),
-                   DATA(mr_qkv_post_args, v), DATA(mr_qkv_post_args, q_bias),
-                   DATA(mr_qkv_post_args, k_bias), DATA(mr_qkv_post_args, v_bias),
-                   DATA(mr_qkv_post_args, q_norm), DATA(mr_qkv_post_args, k_norm),
-                   INDEX(mr_qkv_post_args, positions), INDEX(mr_qkv_post_args, slot),
-                   DATA(mr_qkv_post_args, q_output), DATA(mr_qkv_post_args, k_cache),
-                   DATA(mr_qkv_post_args, v_cache), DATA(mr_qkv_post_args, row_status)),
-          source);
+      FUZZ(qkv_post, DATA(q, "thd", 'T'), DATA(k, "tkd", 'T'), DATA(v, "tkv", 'T'),
+           DATA(q_bias, "hd", 'T'), DATA(k_bias, "kd", 'T'), DATA(v_bias, "kv", 'T'),
+           DATA(q_norm, "d", 'T'), DATA(k_norm, "d", 'f'), INDEX(positions, "t", 'i'),
+           INDEX(slot, "t", '8'), DATA(q_output, "thd", 'T'), DATA(k_cache, "pskd", 'T'),
+           DATA(v_cache, "pskv", 'T'), DATA(row_status, "t", '4'));
     case 6:
-      return fuzz(OPERATOR(attention, mr_attention_args, DATA(mr_attention_args, q),
-                           DATA(mr_attention_args, k), DATA(mr_attention_args, v),
-                           TABLE(mr_attention_args, cu_q), TABLE(mr_attention_args, cu_kv),
-                           TABLE(mr_attention_args, kv_len), INDEX(mr_attention_args, block_table),
-                           DATA(mr_attention_args, output), DATA(mr_attention_args, lse),
-                           DATA(mr_attention_args, row_status)),
-                  source);
+      FUZZ(attention, DATA(q, "tkd", 'T'), DATA(k, "nkd", 'T'), DATA(v, "nkv", 'T'), TABLE(cu_q),
+           TABLE(cu_kv), DATA(output, "tkv", 'T'), DATA(lse, "tk", 'f'),
+           DATA(row_status, "t", '4'));
     case 7:
-      return fuzz(
-          OPERATOR(matmul, mr_matmul_args, DATA(mr_matmul_args, x), DATA(mr_matmul_args, w),
-                   DATA(mr_matmul_args, bias), DATA(mr_matmul_args, c), DATA(mr_matmul_args, d)),
-          source);
+      FUZZ(attention, DATA(q, "tkd", 'T'), DATA(k, "pskd", 'T'), DATA(v, "pskv", 'T'), TABLE(cu_q),
+           {&A::kv_len, {Lies::kLengths, "b", '4'}}, INDEX(block_table, "bm", '4'),
+           DATA(output, "tkv", 'T'), DATA(lse, "tk", 'f'), DATA(row_status, "t", '4'));
     case 8:
-      return fuzz(OPERATOR(argmax, mr_argmax_args, DATA(mr_argmax_args, input),
-                           DATA(mr_argmax_args, output), DATA(mr_argmax_args, row_status)),
-                  source);
+      FUZZ(matmul, DATA(x, "mk", 'T'), DATA(w, "nk", 'T'), DATA(bias, "n", 'T'), DATA(c, "mn", 'T'),
+           DATA(d, "mn", 'T'));
+    case 9:
+      FUZZ(argmax, DATA(input, "rw", 'T'), DATA(output, "r", 'i'), DATA(row_status, "r", '4'));
     default:
-      return fuzz(OPERATOR(sample, mr_sample_args, DATA(mr_sample_args, logits),
-                           DATA(mr_sample_args, temperature), INDEX(mr_sample_args, top_k),
-                           DATA(mr_sample_args, top_p), DATA(mr_sample_args, min_p),
-                           INDEX(mr_sample_args, seed), DATA(mr_sample_args, rng_offset),
-                           DATA(mr_sample_args, output), DATA(mr_sample_args, row_status)),
-                  source);
+      FUZZ(sample, DATA(logits, "rw", 'T'), DATA(temperature, "r", 'f'), INDEX(top_k, "r", '4'),
+           DATA(top_p, "r", 'f'), DATA(min_p, "r", 'f'), INDEX(seed, "r", 'u'),
+           DATA(rng_offset, "r", 'u'), DATA(output, "r", 'i'), DATA(row_status, "r", '4'));
   }
 }
 
@@ -367,9 +209,11 @@ void fuzz_plan(Source& source) {
   (void)mr_matmul_plan_workspace(plan, m, &bytes, nullptr);
   (void)mr_matmul_plan_kernel(plan, m, &info, nullptr);
   mr_matmul_operands run = MR_MATMUL_OPERANDS_INIT;
-  const Extents extents(source);
+  const Common common(source);
+  const char* const dims[] = {"mk", "nk", "n", "mn", "mn"};
+  size_t next = 0;
   for (mr_tensor* tensor : {&run.x, &run.w, &run.bias, &run.c, &run.d}) {
-    *tensor = shaped(source, extents, Lies::kData);
+    *tensor = shaped(source, common, {Lies::kData, dims[next++], 'T'});
   }
   run.alpha = source.take<float>();
   run.beta = source.take<float>();
@@ -400,10 +244,11 @@ void fuzz_option(Source& source) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  world().reset();
   Source source(data, size);
-  const uint32_t which = source.below(13);
-  if (which < 10) fuzz_operator(which, source);
-  if (which == 10 || which == 11) fuzz_plan(source);
-  if (which == 12) fuzz_option(source);
+  const uint32_t which = source.below(14);
+  if (which < 11) fuzz_operator(which, source);
+  if (which == 11 || which == 12) fuzz_plan(source);
+  if (which == 13) fuzz_option(source);
   return 0;
 }

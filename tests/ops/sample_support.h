@@ -194,8 +194,9 @@ class Sampler {
       const std::vector<double> row(all.begin() + static_cast<int64_t>(r * vocab),
                                     all.begin() + static_cast<int64_t>((r + 1) * vocab));
       const Parameters params = {t[r], static_cast<int64_t>(k[r]), p[r], m[r]};
-      const auto [token, rival] =
+      const auto either =
           drawn(row, params, static_cast<uint64_t>(seeds[r]), static_cast<uint64_t>(offsets[r]));
+      const auto token = either.first, rival = either.second;
       CAPTURE(r);
       CHECK_MESSAGE((got[r] == static_cast<double>(token) || got[r] == static_cast<double>(rival)),
                     "drew " << got[r] << ", not " << token);

@@ -33,6 +33,13 @@ struct Counter : doctest::IReporter {
 
 DOCTEST_REGISTER_LISTENER("counter", 1, Counter);
 
+// Some tests ask for more memory than there is: a sanitizer's allocator shall say no, as malloc
+// does.
+extern "C" [[gnu::visibility("default")]] const char* __asan_default_options();
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options();
+const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+
 int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
   const int result = context.run();
