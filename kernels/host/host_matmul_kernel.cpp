@@ -29,13 +29,17 @@ MR_HOST_INLINE void tile(Rows<float> x, Rows<W> w, int64_t k, float* sums) {
   const auto step = [&](auto&& load_x, auto&& load_w) __attribute__((always_inline)) {
     if constexpr (M == 1) {
       const Vec xv = load_x(0);
-      repeat<N>([&](auto n) __attribute__((always_inline)) { sum[0][n] += xv * load_w(n); });
+      repeat<N>([&](auto n) __attribute__((always_inline)) {
+        sum[0][n] = multiply_add(xv, load_w(n), sum[0][n]);
+      });
     } else {
       Vec wv[N];
       repeat<N>([&](auto n) __attribute__((always_inline)) { wv[n] = load_w(n); });
       repeat<M>([&](auto m) __attribute__((always_inline)) {
         const Vec xv = load_x(m);
-        repeat<N>([&](auto n) __attribute__((always_inline)) { sum[m][n] += xv * wv[n]; });
+        repeat<N>([&](auto n) __attribute__((always_inline)) {
+          sum[m][n] = multiply_add(xv, wv[n], sum[m][n]);
+        });
       });
     }
   };
@@ -119,6 +123,7 @@ Rows<float> rows_of_x(const T* data, const MatrixView& view, int64_t rows, int64
 
 template <class T>
 void sums_of(const MatmulArgs& args, const MatmulBlock& block, float* sums) {
+  if (args.k == 0) return;  // the operands are empty and may have no address
   const int64_t rows = block.m1 - block.m0;
   const int64_t columns = block.n1 - block.n0;
   const T* x = static_cast<const T*>(args.x.data) + block.batch * args.x.batch_stride +

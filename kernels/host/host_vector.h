@@ -50,6 +50,18 @@ MR_HOST_INLINE Vec load(const float* from) { return *reinterpret_cast<const Loos
 
 MR_HOST_INLINE void store(Vec v, float* to) { *reinterpret_cast<LooseVec*>(to) = v; }
 
+// a * b + c, fused where the level can: said outright, because compilers differ in what they fuse,
+// and a sum must not depend on the code around it.
+MR_HOST_INLINE Vec multiply_add(Vec a, Vec b, Vec c) {
+#if MR_HOST_LEVEL == 4
+  return _mm512_fmadd_ps(a, b, c);
+#elif MR_HOST_LEVEL == 3
+  return _mm256_fmadd_ps(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 // 16-bit elements. GCC 12 makes poor code of a widening conversion of vectors, hence the
 // intrinsics; at level 4 they work on halves, because GCC 12's own header warns about the 512-bit
 // forms.

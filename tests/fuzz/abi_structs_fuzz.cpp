@@ -134,7 +134,7 @@ void fuzz_one(const Operator<Args>& op, Source& source) {
 #define FUZZ(op, ...)                                                                          \
   do {                                                                                         \
     using A = mr_##op##_args;                                                                  \
-    fuzz(                                                                                      \
+    fuzz_one(                                                                                  \
         Operator<A>{                                                                           \
             mr_##op, mr_##op##_prepare, mr_##op##_workspace, mr_##op##_kernel, {__VA_ARGS__}}, \
         source);                                                                               \
