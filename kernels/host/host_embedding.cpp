@@ -27,7 +27,7 @@ void copy_row(const EmbeddingArgs& args, const T* from, T* to) {
       store(x, n, to + at * args.output_stride, args.output_stride);
     });
   } else if (args.table_stride == 1 && args.output_stride == 1) {
-    std::memcpy(to, from, static_cast<size_t>(args.width) * sizeof(T));
+    std::memmove(to, from, static_cast<size_t>(args.width) * sizeof(T));
   } else {
     for (int64_t i = 0; i < args.width; ++i) {
       to[i * args.output_stride] = from[i * args.table_stride];

@@ -77,7 +77,7 @@ void enqueue(const Operator<Args>& op, Source& source) {
   mr_tensor tensors[kMost];
   expect(op.fields.size() <= kMost, "room for the tensors");
   const uint32_t mask = source.below(4) == 0 ? 0xffffffffu : 0x3u;
-  const bool reserved = source.below(32) == 0;
+  const bool reserved = source.below(32) == 0, plain = source.below(2) == 0;
   const Common common(source);
   size_t count = 0;
   for (const Field<Args>& field : op.fields) {
@@ -93,6 +93,9 @@ void enqueue(const Operator<Args>& op, Source& source) {
   args.flags = source.take<uint32_t>() & mask;
   args.struct_size = sizeof args;
   if constexpr (requires { args.reserved; }) args.reserved = reserved;
+  if constexpr (requires { args.rope; }) {
+    if (plain) args.rope = mr_rope_config MR_ROPE_CONFIG_INIT;  // most others are refused
+  }
   count = 0;
   for (const Field<Args>& field : op.fields) args.*field.tensor = tensors[count++];
   source.fill(w.data.data(), 512);
