@@ -41,8 +41,11 @@ readelf -lW "$library" | grep GNU_STACK | grep -q RWE && fail "the stack is exec
 
 # References: nothing that ends the process or prints, from the library's own objects. The library as
 # a whole is excused for what is linked in statically: std::terminate's handler and the unwinder of
-# the C++ runtime call abort, and the CUDA runtime calls exit.
-runtime_calls='^(abort|exit)$'
+# the C++ runtime call abort, and the CUDA runtime calls exit and kill.
+runtime_calls='^(abort|exit|kill)$'
+# What nvcc adds to the host half of each .cu file, to register its kernels when the library is loaded
+# and to take them back at exit.
+nvcc_calls='^[^ ]*[.]cu[.]o (atexit|exit)$'
 nm -D --undefined-only "$library" | awk '{ print $2 }' | sed 's/@.*//' > "$work/undefined"
 ending='^(abort|exit|_exit|_Exit|quick_exit|__assert_fail|__assert|raise|kill|pthread_exit)$'
 printing='^(printf|puts|putchar|vprintf|__printf_chk|__vprintf_chk|perror|stdout|stderr|_ZSt4cout|_ZSt4cerr|_ZSt4clog)$'
@@ -54,6 +57,7 @@ if [ -n "$objects" ]; then
   # "object:        U symbol"; a symbol's version does not occur in objects.
   grep . "$objects" | xargs -d '\n' nm -A --undefined-only > "$work/references" || fail "nm"
   if awk '{ sub(/.*\//, "", $1); print $1, $NF }' "$work/references" |
+      grep -vE "$nvcc_calls" |
       grep -E "^[^ ]+ ($(echo "$ending|$printing|$process" | tr -d '^$()'))\$"; then
     fail "own objects call what a library must not"
   fi

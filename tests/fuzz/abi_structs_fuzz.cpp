@@ -99,6 +99,7 @@ void enqueue(const Operator<Args>& op, Source& source) {
   count = 0;
   for (const Field<Args>& field : op.fields) args.*field.tensor = tensors[count++];
   source.fill(w.data.data(), 512);
+  source.fill(w.output.data(), 64);
   source.fill(w.index.data(), 256);
   if constexpr (std::is_same_v<Args, mr_attention_args>) {
     const bool paged = args.k.rank == 4;
@@ -126,6 +127,10 @@ void fuzz_one(const Operator<Args>& op, Source& source) {
   {                                        \
     &A::field, { Lies::kData, dims, type } \
   }
+#define OUT(field, dims, type)               \
+  {                                          \
+    &A::field, { Lies::kOutput, dims, type } \
+  }
 #define INDEX(field, dims, type)            \
   {                                         \
     &A::field, { Lies::kIndex, dims, type } \
@@ -147,41 +152,39 @@ void fuzz_one(const Operator<Args>& op, Source& source) {
 void fuzz_operator(uint32_t which, Source& source) {
   switch (which) {
     case 0:
-      FUZZ(embedding, INDEX(ids, "r", 'i'), DATA(table, "vw", 'T'), DATA(output, "rw", 'T'),
-           DATA(row_status, "r", '4'));
+      FUZZ(embedding, INDEX(ids, "r", 'i'), DATA(table, "vw", 'T'), OUT(output, "rw", 'T'),
+           OUT(row_status, "r", '4'));
     case 1:
       FUZZ(rmsnorm, DATA(input, "rhw", 'T'), DATA(residual, "rhw", 'T'), DATA(weight, "w", 'T'),
-           DATA(output, "rhw", 'T'), DATA(residual_output, "rhw", 'T'));
+           OUT(output, "rhw", 'T'), OUT(residual_output, "rhw", 'T'));
     case 2:
-      FUZZ(add, DATA(a, "rhw", 'T'), DATA(b, "rhw", 'T'), DATA(output, "rhw", 'T'));
+      FUZZ(add, DATA(a, "rhw", 'T'), DATA(b, "rhw", 'T'), OUT(output, "rhw", 'T'));
     case 3:
-      FUZZ(gated_activation, DATA(gate, "rhw", 'T'), DATA(up, "rhw", 'T'),
-           DATA(output, "rhw", 'T'));
+      FUZZ(gated_activation, DATA(gate, "rhw", 'T'), DATA(up, "rhw", 'T'), OUT(output, "rhw", 'T'));
     case 4:
-      FUZZ(rope, DATA(input, "thd", 'T'), INDEX(positions, "t", 'i'), DATA(output, "thd", 'T'));
+      FUZZ(rope, DATA(input, "thd", 'T'), INDEX(positions, "t", 'i'), OUT(output, "thd", 'T'));
     case 5:
       FUZZ(qkv_post, DATA(q, "thd", 'T'), DATA(k, "tkd", 'T'), DATA(v, "tkv", 'T'),
            DATA(q_bias, "hd", 'T'), DATA(k_bias, "kd", 'T'), DATA(v_bias, "kv", 'T'),
            DATA(q_norm, "d", 'T'), DATA(k_norm, "d", 'f'), INDEX(positions, "t", 'i'),
-           INDEX(slot, "t", '8'), DATA(q_output, "thd", 'T'), DATA(k_cache, "pskd", 'T'),
-           DATA(v_cache, "pskv", 'T'), DATA(row_status, "t", '4'));
+           INDEX(slot, "t", '8'), OUT(q_output, "thd", 'T'), OUT(k_cache, "pskd", 'T'),
+           OUT(v_cache, "pskv", 'T'), OUT(row_status, "t", '4'));
     case 6:
       FUZZ(attention, DATA(q, "tkd", 'T'), DATA(k, "nkd", 'T'), DATA(v, "nkv", 'T'), TABLE(cu_q),
-           TABLE(cu_kv), DATA(output, "tkv", 'T'), DATA(lse, "tk", 'f'),
-           DATA(row_status, "t", '4'));
+           TABLE(cu_kv), OUT(output, "tkv", 'T'), OUT(lse, "tk", 'f'), OUT(row_status, "t", '4'));
     case 7:
       FUZZ(attention, DATA(q, "tkd", 'T'), DATA(k, "pskd", 'T'), DATA(v, "pskv", 'T'), TABLE(cu_q),
            {&A::kv_len, {Lies::kLengths, "b", '4'}}, INDEX(block_table, "bm", '4'),
-           DATA(output, "tkv", 'T'), DATA(lse, "tk", 'f'), DATA(row_status, "t", '4'));
+           OUT(output, "tkv", 'T'), OUT(lse, "tk", 'f'), OUT(row_status, "t", '4'));
     case 8:
       FUZZ(matmul, DATA(x, "mk", 'T'), DATA(w, "nk", 'T'), DATA(bias, "n", 'T'), DATA(c, "mn", 'T'),
-           DATA(d, "mn", 'T'));
+           OUT(d, "mn", 'T'));
     case 9:
-      FUZZ(argmax, DATA(input, "rw", 'T'), DATA(output, "r", 'i'), DATA(row_status, "r", '4'));
+      FUZZ(argmax, DATA(input, "rw", 'T'), OUT(output, "r", 'i'), OUT(row_status, "r", '4'));
     default:
       FUZZ(sample, DATA(logits, "rw", 'T'), DATA(temperature, "r", 'f'), INDEX(top_k, "r", '4'),
            DATA(top_p, "r", 'f'), DATA(min_p, "r", 'f'), INDEX(seed, "r", 'u'),
-           DATA(rng_offset, "r", 'u'), DATA(output, "r", 'i'), DATA(row_status, "r", '4'));
+           OUT(rng_offset, "r", 'u'), OUT(output, "r", 'i'), OUT(row_status, "r", '4'));
   }
 }
 
@@ -213,11 +216,11 @@ void fuzz_plan(Source& source) {
   (void)mr_matmul_plan_kernel(plan, m, &info, nullptr);
   mr_matmul_operands run = MR_MATMUL_OPERANDS_INIT;
   const Common common(source);
-  const char* const dims[] = {"mk", "nk", "n", "mn", "mn"};
-  size_t next = 0;
-  for (mr_tensor* tensor : {&run.x, &run.w, &run.bias, &run.c, &run.d}) {
-    *tensor = shaped(source, common, {Lies::kData, dims[next++], 'T'});
-  }
+  run.x = shaped(source, common, {Lies::kData, "mk", 'T'});
+  run.w = shaped(source, common, {Lies::kData, "nk", 'T'});
+  run.bias = shaped(source, common, {Lies::kData, "n", 'T'});
+  run.c = shaped(source, common, {Lies::kData, "mn", 'T'});
+  run.d = shaped(source, common, {Lies::kOutput, "mn", 'T'});
   run.alpha = source.take<float>();
   run.beta = source.take<float>();
   Report ran;

@@ -65,6 +65,7 @@ struct World {
   mr_context* context = nullptr;
   mr_stream* stream = nullptr;
   Region data{kDataBytes};
+  Region output{kDataBytes};  // apart: an output that overlaps an input is undefined
   Region index{kIndexBytes};
   Region tables[kTables] = {Region(kTableBytes), Region(kTableBytes), Region(kTableBytes)};
   size_t next_table = 0;
@@ -72,8 +73,9 @@ struct World {
   // An input does not feel the one before it.
   void reset() {
     next_table = 0;
-    std::memset(data.data(), 0, data.bytes());
-    std::memset(index.data(), 0, index.bytes());
+    for (const Region* region : {&data, &output, &index}) {
+      std::memset(region->data(), 0, region->bytes());
+    }
   }
 
   World() {
@@ -113,7 +115,7 @@ class Report {
 
 // ---- Tensors ------------------------------------------------------------------------------------
 
-enum class Lies { kData, kIndex, kTable, kLengths };
+enum class Lies { kData, kOutput, kIndex, kTable, kLengths };
 inline bool is_trusted(Lies where) { return where == Lies::kTable || where == Lies::kLengths; }
 
 inline constexpr mr_dtype kDTypes[] = {MR_F32, MR_F16, MR_BF16, MR_I32,    MR_I64,
@@ -189,9 +191,10 @@ inline mr_tensor shaped(Source& source, const Common& common, const Wanted& want
   const bool empty =
       std::find(tensor.shape, tensor.shape + tensor.rank, 0) != tensor.shape + tensor.rank;
   int64_t before = 0, behind = 0;
-  const Region& region = where == Lies::kData    ? w.data
-                         : where == Lies::kIndex ? w.index
-                                                 : w.tables[w.next_table++ % kTables];
+  const Region& region = where == Lies::kData     ? w.data
+                         : where == Lies::kOutput ? w.output
+                         : where == Lies::kIndex  ? w.index
+                                                  : w.tables[w.next_table++ % kTables];
   if (empty || size == 0 || !reach(tensor, size, &before, &behind)) return tensor;
   const auto room = static_cast<int64_t>(region.bytes()) - before - behind;
   if (room < 0 || source.below(16) == 0) return tensor;
