@@ -45,7 +45,7 @@ readelf -lW "$library" | grep GNU_STACK | grep -q RWE && fail "the stack is exec
 runtime_calls='^(abort|exit|kill)$'
 # What nvcc adds to the host half of each .cu file, to register its kernels when the library is loaded
 # and to take them back at exit.
-nvcc_calls='^[^ ]*[.]cu[.]o (atexit|exit)$'
+nvcc_calls='^[^ ]*[.]cu[.]o:? (atexit|exit)$'
 nm -D --undefined-only "$library" | awk '{ print $2 }' | sed 's/@.*//' > "$work/undefined"
 ending='^(abort|exit|_exit|_Exit|quick_exit|__assert_fail|__assert|raise|kill|pthread_exit)$'
 printing='^(printf|puts|putchar|vprintf|__printf_chk|__vprintf_chk|perror|stdout|stderr|_ZSt4cout|_ZSt4cerr|_ZSt4clog)$'
