@@ -102,6 +102,7 @@ TEST_CASE("an external record counts at each launch, and the host waits for that
   Engine engine("deferred");
   Bytes x(engine.a, 64);
   x.fill(0);
+  MR_OK_OR_FAIL(mr_stream_synchronize(engine.a, nullptr));  // the graph runs on the other stream
   mr_event* event = make_event(engine.context);
   MR_OK_OR_FAIL(mr_graph_begin(engine.a, nullptr, nullptr));
   page.hold_up(engine.a);
