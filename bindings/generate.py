@@ -80,7 +80,8 @@ def derive():
 
 def main():
     parser = argparse.ArgumentParser(description="Derives the table and the bindings of the C ABI.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is stale")
+    parser.add_argument("--check", action="store_true",
+                        help="write nothing; exit 1 if a file is stale")
     options = parser.parse_args()
     try:
         files = derive()

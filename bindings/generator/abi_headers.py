@@ -1,15 +1,15 @@
 """Reads include/millrace/*.h into a model.
 
 This is not a C parser. It knows the conventions of our own headers (see base.h) and refuses, with
-file and line, whatever it does not know: a header that this file cannot read breaks the rules of the
-ABI or extends them, and somebody must decide which.
+file and line, whatever it does not know: a header that this file cannot read breaks the rules of
+the ABI or extends them, and somebody must decide which.
 """
 
 import re
 from pathlib import Path
 
-from .abi_model import (ERROR_PARAM, SCALARS, Callback, Constant, CType, Field, Function, HeaderError,
-                        Model, Param, Struct, check_sized, lay_out)
+from .abi_model import (ERROR_PARAM, SCALARS, Callback, Constant, CType, Field, Function,
+                        HeaderError, Model, Param, Struct, check_sized, lay_out)
 from .initializers import initial_values
 
 # ---- Reading one file ----------------------------------------------------------------------------
@@ -158,7 +158,8 @@ class _Reader:
         match = re.match(rf"typedef struct ({name}) {{ (.*) }} ({name});$", text)
         if match:
             self.same_tag(match.group(1), match.group(3))
-            fields = [self.field(part.strip()) for part in match.group(2).split(";") if part.strip()]
+            fields = [self.field(part.strip())
+                      for part in match.group(2).split(";") if part.strip()]
             self.declare(self.model.structs, match.group(1),
                          Struct(match.group(1), fields, self.path.name))
             return
@@ -214,7 +215,8 @@ class _Reader:
         match = re.match(rf"(.*[ *])({_IDENTIFIER})(?:\[(\w+)\])?$", text)
         if not match:
             self.fail(f"not a field that the generator knows: {text}")
-        ctype, name, length = self.type(match.group(1).strip()), match.group(2), match.group(3) or ""
+        ctype, name = self.type(match.group(1).strip()), match.group(2)
+        length = match.group(3) or ""
         if not length:
             count = 1
         elif length.isdigit():
@@ -247,8 +249,8 @@ DERIVED = "api.h"
 
 
 def read_headers(folder: Path) -> Model:
-    """Reads every header that millrace.h includes, in its order. api.h is derived, so it is skipped;
-    a header that millrace.h does not include is an error."""
+    """Reads every header that millrace.h includes, in its order. api.h is derived, so it is
+    skipped; a header that millrace.h does not include is an error."""
     model = Model()
     text = (folder / "millrace.h").read_text(encoding="utf-8")
     names = re.findall(r'^#include "([a-z_]+\.h)"$', text, flags=re.M)

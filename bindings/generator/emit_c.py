@@ -1,4 +1,4 @@
-"""The derived C files of the library itself: api.h, its table, the layout table, the export lists."""
+"""The derived C files of the library itself: api.h, its table, the layout table, the exports."""
 
 import re
 
@@ -52,7 +52,8 @@ def api_table(functions):
 
 
 def abi_layout(model):
-    lines = [NOTE, "/* Define MR_LAYOUT_STRUCT(type) and MR_LAYOUT_FIELD(type, field), then include. */\n"]
+    lines = [NOTE, "/* Define MR_LAYOUT_STRUCT(type) and MR_LAYOUT_FIELD(type, field), "
+                   "then include. */\n"]
     for struct in model.structs.values():
         lines.append(f"MR_LAYOUT_STRUCT({struct.name})\n")
         lines += [f"MR_LAYOUT_FIELD({struct.name}, {f.name})\n" for f in struct.fields]

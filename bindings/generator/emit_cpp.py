@@ -1,7 +1,8 @@
 """bindings/cpp/millrace_structs.hpp: the parts of the C++ interface that exist once per struct or
 operator."""
 
-HEAD = """// millrace_structs.hpp : initial values of the structs, and the functions of each operator.
+HEAD = """\
+// millrace_structs.hpp : initial values of the structs, and the functions of each operator.
 //
 // Written by bindings/generate.py from include/millrace; part of millrace.hpp, include that.
 #ifndef MILLRACE_STRUCTS_HPP
@@ -57,6 +58,7 @@ def structs(model):
     parts += [_operator(op, args) for op, args in operators]
     parts.append(METHODS_HEAD)
     parts += [_method(op, args) for op, args in operators]
-    parts.append("\n private:\n  const Self& self() const { return static_cast<const Self&>(*this); }\n"
+    parts.append("\n private:\n"
+                 "  const Self& self() const { return static_cast<const Self&>(*this); }\n"
                  "};\n\n}  // namespace millrace\n\n#endif\n")
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""bindings/loader/millrace_loader.c: one function per slot, in front of the hand-written opening."""
+"""bindings/loader/millrace_loader.c: one function per slot, before the hand-written opening."""
 
 from .abi_model import CType
 from .emit_c import signature, wrap

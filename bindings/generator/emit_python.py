@@ -1,5 +1,6 @@
 """bindings/python/_abi.py: constants, ctypes structs and prototypes."""
 
+from .emit_c import WIDTH, wrap
 from .initializers import NULL, SIZE, STRUCT, ZERO, initial_values
 
 HEAD = '''"""Written by bindings/generate.py from include/millrace; edit the headers instead."""
@@ -68,9 +69,13 @@ def declarations(model, functions):
     parts += [_struct(model, struct) for struct in model.structs.values()]
     parts.append("\n\n# name: (result, arguments, whether it is fallible)\nFUNCTIONS = {\n")
     for function in functions:
-        types = ", ".join(_type(model, p.type) for p in function.params)
-        parts.append(f'    "{function.name}": ({_type(model, function.ret)}, [{types}], '
-                     f"{function.fallible}),\n")
+        head = f'    "{function.name}": ({_type(model, function.ret)}, ['
+        types = [_type(model, p.type) for p in function.params]
+        tail = f"], {function.fallible}),"
+        line = head + ", ".join(types) + tail
+        if len(line) > WIDTH:
+            line = head.removesuffix(" [") + "\n" + wrap("        [", types, tail)
+        parts.append(f"{line}\n")
     parts.append("}\n\n# op: argument struct\nOPERATORS = {\n")
     parts += [f'    "{op}": {args.name},\n' for op, args in model.operators()]
     parts.append("}\n\nSTRUCTS = [\n")

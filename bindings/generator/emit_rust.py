@@ -85,7 +85,8 @@ def _types(model):
                      f"{_result(callback.ret)}>;\n")
     for struct in model.structs.values():
         fields = "".join(f"    pub {_name(f.name)}: {_field_type(f)},\n" for f in struct.fields)
-        parts.append(f"\n/// See millrace/{struct.header}.\n#[repr(C)]\n#[derive(Clone, Copy, Debug)]\n"
+        parts.append(f"\n/// See millrace/{struct.header}.\n#[repr(C)]\n"
+                     "#[derive(Clone, Copy, Debug)]\n"
                      f"pub struct {struct.name} {{\n{fields}}}\n{_default(model, struct)}")
     return "".join(parts)
 
@@ -95,10 +96,11 @@ def declarations(model, functions, entry):
                    "use std::os::raw::{c_char, c_void};\n\n")
     slots = "".join(f"    pub {_name(f.slot)}:\n        Option<unsafe extern \"C\" fn("
                     f"{_parameters(f)}){_result(f.ret)}>,\n" for f in functions)
-    table = ("\n/// The function table; see millrace/api.h. A slot beyond `struct_size` must not be\n"
-             "/// read: copy the table with [`crate::full_table`] to get `None` there.\n#[repr(C)]\n"
-             "#[derive(Clone, Copy)]\npub struct mr_api {\n    pub struct_size: u32,\n"
-             f"    pub abi_major: u32,\n    pub abi_minor: u32,\n    pub reserved: u32,\n{slots}}}\n")
+    table = ("\n/// The function table; see millrace/api.h. A slot beyond `struct_size` must not"
+             " be\n/// read: copy the table with [`crate::full_table`] to get `None` there.\n"
+             "#[repr(C)]\n#[derive(Clone, Copy)]\npub struct mr_api {\n    pub struct_size: u32,\n"
+             "    pub abi_major: u32,\n    pub abi_minor: u32,\n    pub reserved: u32,\n"
+             f"{slots}}}\n")
     linked = "".join(f"    /// See millrace/{f.header}.\n    pub fn {f.name}({_parameters(f)})"
                      f"{_result(f.ret)};\n" for f in functions + [entry])
     pointer = (f"\n/// The type of `mr_get_api`.\npub type mr_get_api_fn =\n"
@@ -117,8 +119,9 @@ def layout_table(model):
              "        // Only addresses are taken; nothing is read.\n",
              "        let at = unsafe { addr_of!((*base).$f) };\n",
              "        let size = size_of_pointee(at);\n",
-             "        $out.push((stringify!($s), stringify!($f), at as usize - base as usize, size));\n",
-             "    }};\n}\n\nfn size_of_pointee<T>(_: *const T) -> usize {\n    size_of::<T>()\n}\n\n",
+             "        $out.push((stringify!($s), stringify!($f), at as usize - base as usize, ",
+             "size));\n    }};\n}\n\n",
+             "fn size_of_pointee<T>(_: *const T) -> usize {\n    size_of::<T>()\n}\n\n",
              "pub fn layout() -> Vec<(&'static str, &'static str, usize, usize)> {\n",
              "    let mut out = Vec::new();\n"]
     for struct in model.structs.values():
@@ -132,8 +135,10 @@ def operators(model):
     parts = [NOTE, "\nuse crate::operator::{Enqueue, Kernel, Operator, Workspace};\n",
              "use millrace_sys::*;\n"]
     for op, args in model.operators():
-        parts.append(f"\nimpl Operator for {args.name} {{\n    const NAME: &'static str = \"mr_{op}\";\n")
-        for method, kind, slot in (("enqueue", "Enqueue", op), ("prepare", "Enqueue", op + "_prepare"),
+        parts.append(f"\nimpl Operator for {args.name} {{\n"
+                     f"    const NAME: &'static str = \"mr_{op}\";\n")
+        for method, kind, slot in (("enqueue", "Enqueue", op),
+                                   ("prepare", "Enqueue", op + "_prepare"),
                                    ("workspace", "Workspace", op + "_workspace"),
                                    ("kernel", "Kernel", op + "_kernel")):
             parts.append(f"    fn {method}(api: &mr_api) -> {kind}<Self> {{\n"

@@ -4,7 +4,8 @@ from .abi_model import CType
 
 NOTE = "/* Written by bindings/generate.py from include/millrace; edit the headers instead. */\n"
 
-EVERY_HEAD = NOTE + """/* A C99 program that refers to every public function: it links only if all are exported. */
+EVERY_HEAD = NOTE + """\
+/* A C99 program that refers to every public function: it links only if all are exported. */
 #include <millrace/millrace.h>
 #include <stdio.h>
 

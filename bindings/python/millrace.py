@@ -1,16 +1,16 @@
 """millrace from Python: ctypes over the C interface, no other package needed.
 
-    library = millrace.open()                       # MILLRACE_LIBRARY, or by the system's search path
+    library = millrace.open()                   # MILLRACE_LIBRARY, or by the system's search path
     context = library.context(backend=millrace.abi.MR_BACKEND_HOST)
-    stream = context.stream()                       # or context.wrap(torch_stream.cuda_stream)
+    stream = context.stream()                   # or context.wrap(torch_stream.cuda_stream)
     x = stream.buffer(4 * 8)
     t = millrace.tensor(x.data, "f32", (2, 4))
     stream.op("rmsnorm", input=t, output=t, epsilon=1e-5)
     stream.synchronize()
 
 Meant for tests against frameworks and for scripts. An operator's fields are those of its C argument
-struct (include/millrace); a tensor is made from an address, a data type, a shape and element strides,
-so that torch tensors need no conversion: tensor(t.data_ptr(), "bf16", t.shape, t.stride()).
+struct (include/millrace); a tensor is made from an address, a data type, a shape and element
+strides, so torch tensors need no conversion: tensor(t.data_ptr(), "bf16", t.shape, t.stride()).
 A call holds no reference to the memory that it is given: the caller keeps it alive.
 """
 

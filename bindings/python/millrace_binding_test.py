@@ -1,4 +1,4 @@
-"""The Python binding against the library that MILLRACE_LIBRARY names. Run with python3 -m unittest."""
+"""The Python binding against the library that MILLRACE_LIBRARY names; for python3 -m unittest."""
 
 import gc
 import struct
@@ -51,7 +51,8 @@ class Binding(unittest.TestCase):
     def test_initial_values(self):
         self.assertEqual(self.stream.arguments("matmul").alpha, 1.0)
         self.assertEqual(self.stream.arguments("rope").rope.theta, 10000.0)
-        self.assertEqual(self.stream.arguments("add").struct_size, abi.ctypes.sizeof(abi.mr_add_args))
+        self.assertEqual(self.stream.arguments("add").struct_size,
+                         abi.ctypes.sizeof(abi.mr_add_args))
         with self.assertRaises(TypeError):
             self.stream.arguments("add", c=1)
 

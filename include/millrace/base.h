@@ -8,7 +8,8 @@
  * its _INIT macro, or by zeroing it and writing struct_size. Fields are only ever appended, and a
  * zero in a field means "off" or "the default". A shorter struct than the library knows is legal:
  * the missing fields are zero. A longer one must have a zero tail, else UNSUPPORTED. Unknown flag
- * bits are refused. Structs marked "frozen" (mr_tensor, mr_error, mr_rope) never change size.
+ * bits are refused. Structs marked "frozen" (mr_tensor, mr_error, mr_rope_config) never change
+ * size.
  *
  * Handles are opaque and reference counted: _create gives one reference, _retain adds one, _release
  * takes one away and accepts NULL. An object keeps what it depends on alive, so handles may be
@@ -37,7 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The product version; CMake reads these three lines. */
+/* The product version; CMake reads these lines and MR_ABI_MAJOR. */
 #define MR_VERSION_MAJOR 0
 #define MR_VERSION_MINOR 1
 #define MR_VERSION_PATCH 0

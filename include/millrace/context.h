@@ -12,9 +12,9 @@ MR_EXTERN_C_BEGIN
 #define MR_LOG_INFO    3
 #define MR_LOG_DEBUG   4
 
-/* Receives one line, not NUL-terminated at text[length] by contract but in fact always so. Called on
- * any thread, sometimes inside a call of the library; it may call [host] functions only and must
- * not unwind. */
+/* Receives one line of `length` bytes with a NUL behind them, there until the callback returns; a
+ * long line is cut. Called on any thread, sometimes inside a call of the library; it may call
+ * [host] functions only and must not unwind. */
 typedef void (*mr_log_fn)(void* user, int32_t level, const char* text, uint64_t length);
 
 /* How to make a context. A zeroed struct with its size asks for the best device. */
@@ -40,7 +40,8 @@ typedef struct mr_context_config {
  *   host.streams       inline | deferred            deferred: each host stream runs on a thread of
  *                                                   its own, so that a missing wait shows
  *   host.threads       0 (all) | 1..1024            threads that one host operator may use
- *   host.blas          auto | off | a file          BLAS library for host matmul
+ *   host.blas          auto | off | a file          BLAS library for host matmul; a file that is
+ *                                                   none: DEPENDENCY_MISSING at creation
  *   determinism        fast | run-to-run |          fast: the quickest kernel; run-to-run: the same
  *                      batch-invariant              bits each run; batch-invariant: a row's bits do
  *                                                   not depend on its neighbours
@@ -54,7 +55,12 @@ typedef struct mr_context_config {
 
 /* mr_context_create() : opens the device, loads the library's kernels there and makes the memory.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED (a longer struct with a non-zero tail), NO_DRIVER,
- * DRIVER_TOO_OLD, NO_DEVICE, NO_KERNEL_IMAGE, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY. [blocking] */
+ * DRIVER_TOO_OLD, NO_DEVICE, NO_KERNEL_IMAGE, DEPENDENCY_MISSING (host.blas), OUT_OF_HOST_MEMORY,
+ * OUT_OF_DEVICE_MEMORY. [blocking]
+ *
+ * The host's worker threads live until the process ends, and so may those that a BLAS starts. They
+ * do not hold up exit() or a return from main(); but a process whose main thread leaves by
+ * pthread_exit() goes on with them for ever, so another thread must then call exit(). */
 MR_API mr_status mr_context_create(const mr_context_config* config, mr_context** out,
                                    mr_error* err) MR_NOEXCEPT;
 
@@ -75,9 +81,10 @@ MR_API mr_status mr_context_device(mr_context* context, mr_device_info* out,
 MR_API mr_memory* mr_context_memory(mr_context* context) MR_NOEXCEPT;
 
 /* mr_context_set_option() / mr_context_get_option() : see the table above. host.streams,
- * host.threads and host.blas are fixed at creation: setting one later is INVALID_ARGUMENT. Setting
- * another affects later calls. get writes NUL-terminated text; out_length as in mr_dependency().
- * Errors: INVALID_ARGUMENT for an unknown name or value, naming what is legal. [host] */
+ * host.threads, host.blas and library.cublaslt are fixed at creation: setting one later is
+ * INVALID_ARGUMENT. Setting another affects later calls. get writes NUL-terminated text; out_length
+ * as in mr_dependency(). Errors: INVALID_ARGUMENT for an unknown name or value, naming what is
+ * legal. [host] */
 MR_API mr_status mr_context_set_option(mr_context* context, const char* name, const char* value,
                                        mr_error* err) MR_NOEXCEPT;
 MR_API mr_status mr_context_get_option(mr_context* context, const char* name, char* out,

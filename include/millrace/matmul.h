@@ -14,10 +14,10 @@ MR_EXTERN_C_BEGIN
  *
  * d[b, m, n] = sum over k of x[b, m, k] * w[b, n, k], and so on. w is stored as [n, k], the way
  * checkpoints store a linear layer; a [k, n] matrix is the same tensor with its strides swapped.
- * Everything up to the store is float32, then one rounding. Rank 2, or rank 3 with a batch; a stride
- * of 0 in the batch dimension broadcasts x, w, bias or c.
- * alpha 0 reads neither x nor w; without MR_MATMUL_ADD_C, or with beta 0, c is not read. K = 0 gives
- * activation(bias) + beta * c.
+ * Everything up to the store is float32 or wider, then one rounding. Rank 2, or rank 3 with a
+ * batch; a stride of 0 in the batch dimension broadcasts x, w or c, and bias serves every batch.
+ * alpha 0 reads neither x nor w; without MR_MATMUL_ADD_C, or with beta 0, c is not read. K = 0
+ * gives activation(bias) + beta * c.
  * Aliasing: d may be c. */
 typedef struct mr_matmul_args {
   uint32_t struct_size;
@@ -38,8 +38,8 @@ typedef struct mr_matmul_args {
    MR_TENSOR_INIT, MR_TENSOR_INIT, 1.0f, 0.0f, 0u, 0u}
 
 /* One-shot. On CUDA the library's search for an algorithm belongs to mr_matmul_prepare(), which
- * remembers it in the context per shape, dtype, strides and alignment; a shape that was not prepared
- * is NOT_PREPARED there. On the host nothing needs preparing. */
+ * remembers it in the context per shape, dtype, strides and alignment; a shape that was not
+ * prepared is NOT_PREPARED there. On the host nothing needs preparing. */
 MR_API mr_status mr_matmul(mr_stream* stream, const mr_matmul_args* args,
                            mr_error* err) MR_NOEXCEPT;
 MR_API mr_status mr_matmul_prepare(mr_stream* stream, const mr_matmul_args* args,
@@ -49,9 +49,9 @@ MR_API mr_status mr_matmul_workspace(mr_stream* stream, const mr_matmul_args* ar
 MR_API mr_status mr_matmul_kernel(mr_stream* stream, const mr_matmul_args* args,
                                   mr_kernel_info* out, mr_error* err) MR_NOEXCEPT;
 
-/* ---- Plans ------------------------------------------------------------------------------------ */
+/* ---- Plans ----------------------------------------------------------------------------------- */
 
-/* A family of products that differ in m alone. Strides are those of contiguous tensors unless given. */
+/* A family of products that differ in m alone. The operands of every run must be contiguous. */
 typedef struct mr_matmul_problem {
   uint32_t struct_size;
   uint32_t flags;
@@ -85,15 +85,15 @@ typedef struct mr_matmul_operands {
   {sizeof(mr_matmul_operands), 0u, MR_TENSOR_INIT, MR_TENSOR_INIT, MR_TENSOR_INIT,              \
    MR_TENSOR_INIT, MR_TENSOR_INIT, 1.0f, 0.0f, NULL}
 
-/* mr_matmul_plan_create() : decides, for each power of two of m up to m_max, how such a product runs,
- * and loads what that needs. The plan is immutable and may be shared by threads and streams of the
- * context. Errors: INVALID_ARGUMENT, UNSUPPORTED, DEPENDENCY_MISSING. [blocking] */
+/* mr_matmul_plan_create() : decides, for each power of two of m up to m_max, how such a product
+ * runs, and loads what that needs. The plan is immutable and may be shared by threads and streams
+ * of the context. Errors: INVALID_ARGUMENT, UNSUPPORTED, DEPENDENCY_MISSING. [blocking] */
 MR_API mr_status mr_matmul_plan_create(mr_context* context, const mr_matmul_problem* problem,
                                        mr_matmul_plan** out, mr_error* err) MR_NOEXCEPT;
 MR_API void mr_matmul_plan_retain(mr_matmul_plan* plan) MR_NOEXCEPT;
 MR_API void mr_matmul_plan_release(mr_matmul_plan* plan) MR_NOEXCEPT;
 
-/* mr_matmul_plan_workspace() : the most scratch that a run with m rows takes from its stream. [host]
+/* mr_matmul_plan_workspace() : the most scratch that a run with m rows takes of its stream. [host]
  * mr_matmul_plan_kernel() : which kernel a run with m rows uses, for aligned operands. [host] */
 MR_API mr_status mr_matmul_plan_workspace(mr_matmul_plan* plan, int64_t m, uint64_t* out_bytes,
                                           mr_error* err) MR_NOEXCEPT;

@@ -43,6 +43,8 @@ typedef struct mr_memory_config {
 #define MR_MEMORY_CONFIG_INIT {sizeof(mr_memory_config), 0u, 0, 0, 0, NULL, NULL, NULL}
 
 /* mr_memory_create() : an allocator on its own, with no context; see mr_context_config.memory.
+ * A stream that is passed beside a memory must be one of a context that uses this memory, since no
+ * other memory learns when the stream goes; else INVALID_ARGUMENT.
  * Errors as mr_context_create(). [blocking] */
 MR_API mr_status mr_memory_create(const mr_memory_config* config, mr_memory** out,
                                   mr_error* err) MR_NOEXCEPT;

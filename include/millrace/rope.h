@@ -26,25 +26,27 @@ MR_EXTERN_C_BEGIN
 #define MR_ROPE_SCALING_YARN   3u
 #define MR_ROPE_SCALING_LLAMA3 4u
 
-/* Frozen: 64 bytes. Angles are position * frequency in at least float32, whatever T is. */
+/* Frozen: 64 bytes. Angles are position * frequency in at least float32, whatever T is. Numbers
+ * that the scaling uses must be finite; those that it does not use are ignored. A zeroed struct is
+ * the plain rotation of whole heads. */
 typedef struct mr_rope_config {
   uint32_t pairing;              /* MR_ROPE_NEOX or MR_ROPE_GPTJ */
   uint32_t scaling;              /* MR_ROPE_SCALING_... */
-  int32_t rotary_dim;            /* even, 2 to dim; 0: dim. Elements from rotary_dim on are copied. */
+  int32_t rotary_dim;            /* even, 2 to dim; 0: dim. Elements beyond it are copied. */
   int32_t original_max_position; /* YARN, LLAMA3: > 0 */
-  float theta;                   /* > 0 */
+  float theta;                   /* > 0, YARN: > 1; 0: 10000 */
   float factor;                  /* > 0 where the scaling uses it */
   float low_freq_factor;         /* LLAMA3: > 0 and below high_freq_factor */
   float high_freq_factor;
   float beta_fast;               /* YARN: > beta_slow; 0: 32 */
-  float beta_slow;               /* YARN; 0: 1 */
-  float attention_factor;        /* YARN; 0: 0.1 ln(factor) + 1, at least 1 */
-  uint32_t reserved[5];
+  float beta_slow;               /* YARN: > 0; 0: 1 */
+  float attention_factor;        /* YARN: > 0; 0: 0.1 ln(factor) + 1, at least 1 */
+  uint32_t reserved[5];          /* 0 */
 } mr_rope_config;
 
 #define MR_ROPE_CONFIG_INIT {0u, 0u, 0, 0, 10000.0f, 1.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, {0}}
 
-/* ---- RoPE ------------------------------------------------------------------------------------- */
+/* ---- RoPE ------------------------------------------------------------------------------------ */
 
 /* Rotates the pairs (a, b) of each head by the angle p = positions[t] * frequency:
  *   (a cos p - b sin p, b cos p + a sin p)
@@ -71,7 +73,7 @@ MR_API mr_status mr_rope_workspace(mr_stream* stream, const mr_rope_args* args,
 MR_API mr_status mr_rope_kernel(mr_stream* stream, const mr_rope_args* args,
                                 mr_kernel_info* out, mr_error* err) MR_NOEXCEPT;
 
-/* ---- QKV post-operator ------------------------------------------------------------------------ */
+/* ---- QKV post-operator ----------------------------------------------------------------------- */
 
 /* flags */
 #define MR_QKV_POST_ROPE            0x1u /* rotate q and k by `rope` and `positions` */
@@ -83,11 +85,18 @@ MR_API mr_status mr_rope_kernel(mr_stream* stream, const mr_rope_args* args,
  *   q, k     RoPE                                                 with MR_QKV_POST_ROPE
  *   q        to q_output
  *   k, v     into the paged cache at slot[t]                      where there is a cache
- * It equals the sequence mr_add(), mr_rmsnorm(), mr_rope(), copy, bit for bit: each step rounds to T.
+ * It equals the sequence mr_add(), mr_rmsnorm(), mr_rope(), copy, bit for bit: each step rounds to
+ * T.
  * q, k and v are usually views of one packed [tokens, (q_heads + 2 kv_heads) * dim] tensor.
  *
- * slot = page * page_size + token within the page. -1 is padding: nothing is appended. Any other slot
- * outside the cache is skipped and sets MR_ROW_ID_OUT_OF_RANGE. Two tokens with one slot: undefined.
+ * slot = page * page_size + token within the page. -1 is padding: nothing is appended. Any other
+ * slot outside the cache is skipped and sets MR_ROW_ID_OUT_OF_RANGE. Two tokens with one slot:
+ * undefined.
+ *
+ * dim and v_dim are at most 65536. A tensor that belongs to a part left out is refused: q_bias,
+ * q_norm or q_output without q; v, slot, k_norm, or a bias or cache of k or v without k. So is a
+ * call with neither q nor k. Without MR_QKV_POST_ROPE `positions` and `rope` are not looked at;
+ * without a norm weight MR_QKV_POST_WEIGHT_PLUS_ONE does nothing.
  * Aliasing: q_output may be q. k and v are left as they are. */
 typedef struct mr_qkv_post_args {
   uint32_t struct_size;
@@ -107,7 +116,7 @@ typedef struct mr_qkv_post_args {
   mr_tensor v_cache;    /* [pages, page_size, kv_heads, v_dim] T, inner stride 1; needed with v */
   mr_tensor row_status; /* optional [tokens] I32 */
   mr_rope_config rope;
-  float epsilon;        /* of the norms, >= 0 */
+  float epsilon;        /* of the norms, >= 0 and finite, checked even without one */
   uint32_t reserved;
 } mr_qkv_post_args;
 

@@ -18,13 +18,13 @@ Status noted(mr_stream* stream, Status status) {
   return stream != nullptr ? stream->noted(status) : status;
 }
 
-// A nullable stream, which must work on the memory's device.
+// A nullable stream, whose context must use this memory: no other memory hears of the stream's end,
+// and a block must not wait for a stream that is gone.
 Status to_ref(mr_memory* memory, mr_stream* stream, StreamRef* out) {
   if (stream == nullptr) return *out = {}, Status();
   MR_TRY(mr::api::check_handle(stream, ObjectKind::kStream, "stream"));
-  if (&stream->context().backend() != &memory->backend() ||
-      stream->context().device() != memory->device()) {
-    return mr::invalid("stream", "belongs to another device than the memory");
+  if (&stream->context().memory() != memory) {
+    return mr::invalid("stream", "belongs to a context that uses another memory");
   }
   MR_TRY(stream->context().check_alive());
   *out = {stream->native(), stream->id()};

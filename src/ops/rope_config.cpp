@@ -6,6 +6,8 @@
 namespace mr {
 namespace {
 
+constexpr float kDefaultTheta = 10000.0f;  // of the paper that introduced RoPE, and most models'
+
 bool positive(float value) { return std::isfinite(value) && value > 0.0f; }
 
 Status rotary_dim(const mr_rope_config& config, int64_t dim, int32_t* out) {
@@ -30,7 +32,7 @@ Status yarn(const mr_rope_config& config, RopeParams* out) {
     return invalid("args.rope.beta_fast", "is not above beta_slow");
   }
   // The ramp's bounds divide by ln(theta).
-  if (config.theta <= 1.0f) return invalid("args.rope.theta", "is not above 1, as YaRN needs");
+  if (out->theta <= 1.0f) return invalid("args.rope.theta", "is not above 1, as YaRN needs");
   if (!std::isfinite(config.attention_factor) || config.attention_factor < 0.0f) {
     return invalid("args.rope.attention_factor", "is negative or not finite");
   }
@@ -74,10 +76,10 @@ Status rope_params(const mr_rope_config& config, int64_t dim, RopeParams* out) {
     if (word != 0) return invalid("args.rope.reserved", "is not 0", word, 0);
   }
   MR_TRY(rotary_dim(config, dim, &out->rotary_dim));
-  if (!positive(config.theta)) return invalid("args.rope.theta", "is not a positive number");
+  out->theta = config.theta == 0.0f ? kDefaultTheta : config.theta;
+  if (!positive(out->theta)) return invalid("args.rope.theta", "is negative or not finite");
   out->pairing = config.pairing;
   out->scaling = config.scaling;
-  out->theta = config.theta;
   if (config.scaling == MR_ROPE_SCALING_NONE) return {};
 
   if (!positive(config.factor)) return invalid("args.rope.factor", "is not a positive number");

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitizers.h"
+
 namespace test {
 
 inline constexpr uint64_t kKiB = 1024;
@@ -139,14 +141,3 @@ inline mr_status twice(mr_stream* stream, void* input, void* output, int64_t cou
 }
 
 }  // namespace test
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MR_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MR_TEST_SANITIZED 1
-#endif
-#endif
-#ifndef MR_TEST_SANITIZED
-#define MR_TEST_SANITIZED 0
-#endif

@@ -119,7 +119,7 @@ TEST_CASE("copies keep the stream's order, and upload and download wait for thei
   std::vector<unsigned char> three(64, 3), got(64);
   std::thread opener([&] {
     page.wait_for_arrival();
-    page.appear(0);
+    page.appear();
   });
   MR_OK_OR_FAIL(mr_upload(engine.a, x.data, three.data(), 64, nullptr));
   std::fill(three.begin(), three.end(), static_cast<unsigned char>(0));  // may be reused at once

@@ -52,7 +52,7 @@ TEST_CASE("M13: not ready while the work runs, elapsed time afterwards") {
   CHECK(milliseconds == 7.0f);
   page.wait_for_arrival();
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
-  page.appear(0);
+  page.appear();
   CHECK(mr_event_synchronize(stop, nullptr) == MR_OK);
   CHECK(mr_event_query(stop, nullptr) == MR_OK);
   CHECK(mr_event_elapsed(start, stop, &milliseconds, nullptr) == MR_OK);
@@ -114,7 +114,7 @@ TEST_CASE("a wrapper and its original are one event, whichever records and which
     CHECK(mr_event_query(waits, nullptr) == MR_NOT_READY);
     MR_OK_OR_FAIL(mr_stream_wait_event(engine.b, waits, nullptr));
     MR_OK_OR_FAIL(mr_copy(engine.b, seen.data, written.data, 64, MR_COPY_ON_DEVICE, nullptr));
-    page.appear(0);
+    page.appear();
     CHECK(seen.value_on(engine.b) == 9);
     CHECK(mr_event_query(waits, nullptr) == MR_OK);
     mr_event_release(wrapper);
@@ -150,7 +150,7 @@ TEST_CASE("streams of another context wait; elapsed time is refused across conte
   MR_OK_OR_FAIL(mr_copy(second.a, seen.data, written.data, 64, MR_COPY_ON_DEVICE, nullptr));
   MR_OK_OR_FAIL(mr_event_record(there, second.a, 0, nullptr));
   CHECK(mr_event_query(there, nullptr) == MR_NOT_READY);
-  page.appear(0);
+  page.appear();
   MR_OK_OR_FAIL(mr_event_synchronize(there, nullptr));
   CHECK(seen.value_on(second.a) == 3);
   float milliseconds = 7.0f;
@@ -172,6 +172,6 @@ TEST_CASE("an event released while it is queued does its work all the same") {
   MR_OK_OR_FAIL(mr_stream_wait_event(engine.b, event, nullptr));
   mr_event_release(event);
   MR_OK_OR_FAIL(mr_copy(engine.b, seen.data, written.data, 64, MR_COPY_ON_DEVICE, nullptr));
-  page.appear(0);
+  page.appear();
   CHECK(seen.value_on(engine.b) == 4);
 }

@@ -1,42 +1,15 @@
 // A forked child: every function that takes a handle from before the fork says so, releases are
 // harmless, and what the child makes anew works. Nothing of this touches the parent.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
-
 #include "api/entry_points.h"
+#include "api/slow_page.h"
+#include "support/in_child.h"
 
 namespace {
 
 using test::EntryPoint;
+using test::in_child;
 using test::Scene;
 using test::Use;
-
-// Runs the body in a child, which tells of a failure by a text; "" if there is none.
-template <class Body>
-std::string in_child(Body&& body) {
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    close(ends[0]);
-    const std::string text = body();
-    const bool told = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    _exit(told ? 0 : 3);
-  }
-  close(ends[1]);
-  std::string text;
-  char piece[256];
-  for (ssize_t n; (n = read(ends[0], piece, sizeof piece)) > 0;)
-    text.append(piece, static_cast<size_t>(n));
-  close(ends[0]);
-  int code = 0;
-  REQUIRE(waitpid(child, &code, 0) == child);
-  if (code != 0) text += " (the child ended with " + std::to_string(code) + ")";
-  return text;
-}
 
 // What a handle from before the fork leads to.
 std::string ask_everything(Scene& scene) {
@@ -64,8 +37,10 @@ std::string ask_everything(Scene& scene) {
   return "";
 }
 
+constexpr const char* kChildMode = MR_TEST_FORK_WITH_THREADS ? "deferred" : "inline";
+
 std::string work_anew() {
-  test::Engine engine("deferred", "host.threads=4");
+  test::Engine engine(kChildMode, MR_TEST_FORK_WITH_THREADS ? "host.threads=4" : "");
   test::Bytes x(engine.a, 64), y(engine.a, 64);
   const std::vector<float> values(16, 1.5f);
   std::vector<float> got(16);
@@ -93,6 +68,7 @@ void release_everything(Scene& scene) {
 
 TEST_CASE("in a child every handle from before the fork is FORKED, and the parent works on") {
   for (const char* mode : {"host.streams=inline", "host.streams=deferred"}) {
+    if (!MR_TEST_FORK_WITH_THREADS && std::string(mode) == "host.streams=deferred") continue;
     CAPTURE(std::string(mode));
     Scene scene(mode);
     CHECK(in_child([&] { return ask_everything(scene); }) == "");
@@ -114,10 +90,11 @@ TEST_CASE("in a child every handle from before the fork is FORKED, and the paren
   }
 }
 
-TEST_CASE("a fork while a deferred stream works, and while a capture is open") {
-  test::Engine engine("deferred", "host.threads=3");
-  test::Bytes x(engine.a, 8 * test::kMiB);
-  for (int i = 0; i < 4; ++i) x.fill(1);
+#if MR_TEST_FORK_WITH_THREADS
+namespace {
+
+// Forks with `engine.a` at work on x and a capture open on `engine.b`; the child finds both FORKED.
+void fork_at_work(test::Engine& engine, const test::Bytes& x) {
   MR_OK_OR_FAIL(mr_graph_begin(engine.b, nullptr, nullptr));
   CHECK(in_child([&] {
           if (mr_fill(engine.a, x.data, 2, 64, nullptr) != MR_FORKED) return std::string("fill");
@@ -131,12 +108,35 @@ TEST_CASE("a fork while a deferred stream works, and while a capture is open") {
   mr_graph* graph = nullptr;
   CHECK(mr_graph_end(engine.b, &graph, nullptr) == MR_OK);
   mr_graph_release(graph);
+}
+
+}  // namespace
+
+TEST_CASE("a fork while a deferred stream is held up, and while a capture is open") {
+  test::SlowPage page;
+  test::Engine engine("deferred", "host.threads=3");
+  test::Bytes x(engine.a, 64);
+  page.hold_up(engine.a);
+  x.fill(1);
+  page.wait_for_arrival();
+  fork_at_work(engine, x);
+  page.appear();
   CHECK(x.value() == 1);
 }
 
+TEST_CASE("a fork while a deferred stream runs, and while a capture is open") {
+  test::Engine engine("deferred", "host.threads=3");
+  test::Bytes x(engine.a, 8 * test::kMiB);
+  for (int i = 0; i < 4; ++i) x.fill(1);
+  fork_at_work(engine, x);
+  CHECK(x.value() == 1);
+}
+
+#endif  // MR_TEST_FORK_WITH_THREADS
+
 TEST_CASE("a child's child, too: what the child made is FORKED there") {
   CHECK(in_child([] {
-          test::Engine engine("deferred");
+          test::Engine engine(kChildMode);
           return in_child([&] {
             return mr_stream_synchronize(engine.a, nullptr) == MR_FORKED ? work_anew()
                                                                          : std::string("no FORKED");

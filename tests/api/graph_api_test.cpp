@@ -113,7 +113,7 @@ TEST_CASE("an external record counts at each launch, and the host waits for that
   MR_OK_OR_FAIL(mr_graph_launch(graph, engine.b, nullptr));
   CHECK(mr_event_query(event, nullptr) == MR_NOT_READY);
   MR_OK_OR_FAIL(mr_stream_wait_event(engine.a, event, nullptr));
-  page.appear(0);
+  page.appear();
   CHECK(x.value_on(engine.a) == 8);
   CHECK(mr_event_query(event, nullptr) == MR_OK);
   mr_graph_release(graph);
@@ -134,7 +134,7 @@ TEST_CASE("one graph runs once at a time, on whichever streams it is launched") 
   MR_OK_OR_FAIL(mr_graph_launch(graph, engine.b, nullptr));
   page.wait_for_arrival();
   CHECK(mr_stream_query(engine.b, nullptr) == MR_NOT_READY);
-  page.appear(0);
+  page.appear();
   CHECK(x.value_on(engine.b) == 2);
   mr_graph_release(graph);
 }
@@ -151,7 +151,7 @@ TEST_CASE("a graph released while it runs finishes first") {
   MR_OK_OR_FAIL(mr_graph_launch(graph, engine.a, nullptr));
   std::thread opener([&] {
     page.wait_for_arrival();
-    page.appear(0);
+    page.appear();
   });
   mr_graph_release(graph);
   opener.join();

@@ -164,7 +164,7 @@ TEST_CASE("M14: memory without a stream is usable at once, on any stream, behind
   CHECK(free_for_all[kMiB - 1] == 3);
   give(engine, nullptr, free_for_all);
   CHECK(mr_stream_query(engine.a, nullptr) == MR_NOT_READY);
-  page.appear(0);
+  page.appear();
   MR_OK_OR_FAIL(mr_stream_synchronize(engine.a, nullptr));
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("B03: a buffer dropped while its reader runs: the reader sees what was
       others.back()->fill(9);
     }
     if (!same_stream) MR_OK_OR_FAIL(mr_stream_synchronize(engine.b, nullptr));
-    page.appear(0);
+    page.appear();
     CHECK(result.value() == 7);
     for (const auto& other : others) CHECK(other->value() == 9);
   }
@@ -210,7 +210,7 @@ TEST_CASE("B04 and M01: a buffer that another stream still works with is not reu
   std::thread opener([&] {
     page.wait_for_arrival();
     std::this_thread::yield();
-    page.appear(0);
+    page.appear();
   });
   MR_OK_OR_FAIL(mr_stream_synchronize(engine.b, nullptr));
   for (const auto& bytes : taken) CHECK(bytes->value() == 2);
@@ -225,6 +225,22 @@ TEST_CASE("B04: a stream of another context is refused, and the buffer is still 
   CHECK(std::string(error.text).find("another context") != std::string::npos);
   x.fill(4);
   CHECK(x.value() == 4);
+}
+
+TEST_CASE(
+    "B04: a memory refuses a stream whose context uses another, and takes those that share it") {
+  Engine engine, foreign, sharing("inline", "", engine.memory);
+  void *address = nullptr, *untouched = &address;
+  mr_error error = {};
+  CHECK(mr_memory_allocate(engine.memory, foreign.a, 64, 0, 0, &untouched, &error) ==
+        MR_INVALID_ARGUMENT);
+  CHECK(std::string(error.text).find("stream:") == 0);
+  CHECK(untouched == &address);
+  MR_OK_OR_FAIL(mr_memory_allocate(engine.memory, sharing.a, 64, 0, 0, &address, nullptr));
+  CHECK(mr_memory_use(engine.memory, foreign.a, address, nullptr) == MR_INVALID_ARGUMENT);
+  CHECK(mr_memory_free(engine.memory, foreign.a, address, nullptr) == MR_INVALID_ARGUMENT);
+  CHECK(mr_memory_use(engine.memory, engine.b, address, nullptr) == MR_OK);
+  CHECK(mr_memory_free(engine.memory, engine.a, address, nullptr) == MR_OK);
 }
 
 TEST_CASE("the limit: refused above it, with the figures in the text, and changed at any time") {

@@ -25,7 +25,7 @@ int read_behind_slow_writer(bool wait) {
   MR_OK_OR_FAIL(mr_copy(engine.b, seen.data, written.data, 256, MR_COPY_ON_DEVICE, nullptr));
   if (!wait) MR_OK_OR_FAIL(mr_stream_synchronize(engine.b, nullptr));
   CHECK(mr_event_query(event, nullptr) == MR_NOT_READY);
-  page.appear(0);
+  page.appear();
   const int value = seen.value();
   mr_event_release(event);
   MR_OK_OR_FAIL(mr_stream_synchronize(engine.a, nullptr));
@@ -43,7 +43,7 @@ int read_result(bool wait) {
   page.hold_up(engine.a);
   MR_OK_OR_FAIL(mr_copy(engine.a, result.data, source.data, 256, MR_COPY_TO_HOST, nullptr));
   const int early = result.data[0];
-  page.appear(0);
+  page.appear();
   MR_OK_OR_FAIL(mr_stream_synchronize(engine.a, nullptr));
   return wait ? result.data[0] : early;
 }
@@ -62,7 +62,7 @@ float twice_behind_slow_writer(bool wait) {
   if (wait) MR_OK_OR_FAIL(mr_stream_wait_event(engine.b, event, nullptr));
   MR_OK_OR_FAIL(test::twice(engine.b, input.data, output.data, 16));
   if (!wait) MR_OK_OR_FAIL(mr_stream_synchronize(engine.b, nullptr));
-  page.appear(0);
+  page.appear();
   std::vector<float> got(16);
   MR_OK_OR_FAIL(mr_download(engine.b, got.data(), output.data, 64, nullptr));
   MR_OK_OR_FAIL(mr_stream_synchronize(engine.a, nullptr));
@@ -108,7 +108,7 @@ TEST_CASE("the latest record counts: waiting for an earlier one is a missing wai
   CHECK(seen.value_on(engine.b) == 1);
   MR_OK_OR_FAIL(mr_stream_wait_event(engine.b, event, nullptr));  // for the fill with 2
   MR_OK_OR_FAIL(mr_copy(engine.b, seen.data, written.data, 64, MR_COPY_ON_DEVICE, nullptr));
-  page.appear(0);
+  page.appear();
   CHECK(seen.value_on(engine.b) == 2);
   MR_OK_OR_FAIL(mr_stream_synchronize(engine.a, nullptr));
   mr_event_release(event);
@@ -133,7 +133,7 @@ TEST_CASE("a record on another stream does not let a waiter go early") {
     MR_OK_OR_FAIL(mr_event_synchronize(event, nullptr));
     page.wait_for_arrival();
     CHECK(mr_stream_query(engine.b, nullptr) == MR_NOT_READY);
-    page.appear(0);
+    page.appear();
     CHECK(seen.value_on(engine.b) == 2);
     MR_OK_OR_FAIL(mr_stream_synchronize(engine.a, nullptr));
     mr_event_release(event);

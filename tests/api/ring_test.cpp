@@ -59,9 +59,31 @@ TEST_CASE("two slots: step n is read while step n + 1 runs") {
   CHECK(mr_ring_query(ring, 1, nullptr) == MR_NOT_READY);
   CHECK(mr_ring_query(ring, 0, nullptr) == MR_OK);
   CHECK(mr_stream_query(engine.a, nullptr) == MR_NOT_READY);
-  page.appear(0);
+  page.appear();
   CHECK(read(ring, 1, 64) == 2);
   mr_ring_release(ring);
+}
+
+TEST_CASE("a slot is ready once its bytes are there, not before") {
+  for (const bool captured : {false, true}) {
+    CAPTURE(captured);
+    SlowPage page;
+    Engine engine("deferred");
+    mr_ring* ring = make_ring(engine, 1, 64);
+    mr_graph* graph = nullptr;
+    if (captured) MR_OK_OR_FAIL(mr_graph_begin(engine.a, nullptr, nullptr));
+    MR_OK_OR_FAIL(mr_ring_push(ring, 0, engine.a, page.data(), 64, nullptr));
+    if (captured) {
+      MR_OK_OR_FAIL(mr_graph_end(engine.a, &graph, nullptr));
+      MR_OK_OR_FAIL(mr_graph_launch(graph, engine.a, nullptr));
+    }
+    page.wait_for_arrival();  // the copy has begun
+    CHECK(mr_ring_query(ring, 0, nullptr) == MR_NOT_READY);
+    page.appear();
+    CHECK(read(ring, 0, 64) == 0);
+    mr_graph_release(graph);
+    mr_ring_release(ring);
+  }
 }
 
 TEST_CASE("captured pushes: each replay counts, and the host waits for its own step") {
@@ -88,7 +110,7 @@ TEST_CASE("captured pushes: each replay counts, and the host waits for its own s
     MR_OK_OR_FAIL(mr_ring_wait(ring, (step - 1) % 2, &data, nullptr));
     CHECK(static_cast<const float*>(data)[15] == expected);
     expected *= 2;
-    if (step == 6) page.appear(0);
+    if (step == 6) page.appear();
   }
   MR_OK_OR_FAIL(mr_stream_synchronize(engine.a, nullptr));
   for (mr_graph* graph : graphs) mr_graph_release(graph);
@@ -164,7 +186,7 @@ TEST_CASE("a ring released while a push is queued waits for it") {
   MR_OK_OR_FAIL(mr_ring_push(ring, 0, engine.a, result.data, 64, nullptr));
   std::thread opener([&] {
     page.wait_for_arrival();
-    page.appear(0);
+    page.appear();
   });
   mr_ring_release(ring);
   CHECK(mr_stream_synchronize(engine.a, nullptr) == MR_OK);

@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <thread>
 
 namespace test {
@@ -39,7 +38,7 @@ class SlowPage {
   }
   // All streams that read the page must have passed it.
   ~SlowPage() {
-    appear(0);
+    appear();
     slot_->address = 0;
     munmap(data_, bytes_);
   }
@@ -47,7 +46,6 @@ class SlowPage {
   SlowPage& operator=(const SlowPage&) = delete;
 
   const void* data() const { return data_; }
-  size_t size() const { return bytes_; }
 
   // Holds `stream`, a deferred one, up until appear().
   void hold_up(mr_stream* stream) {
@@ -57,11 +55,11 @@ class SlowPage {
   void wait_for_arrival() const {
     while (!slot_->arrived) std::this_thread::yield();
   }
-  // Every byte of the page is `value` from now on, and who waits goes on.
-  void appear(unsigned char value) {
+  // The page is there from now on, full of zeros, and who waits goes on. The test itself never
+  // touches it.
+  void appear() {
     if (slot_->ready) return;
-    REQUIRE(mprotect(data_, bytes_, PROT_READ | PROT_WRITE) == 0);
-    std::memset(data_, value, bytes_);
+    REQUIRE(mprotect(data_, bytes_, PROT_READ) == 0);
     slot_->ready = true;
   }
 

@@ -49,7 +49,7 @@ TEST_CASE("query: not ready while work is queued or runs, and the report says so
   page.wait_for_arrival();
   CHECK(mr_stream_query(engine.a, nullptr) == MR_NOT_READY);
   CHECK(mr_stream_query(engine.b, nullptr) == MR_OK);
-  page.appear(0);
+  page.appear();
   CHECK(mr_stream_synchronize(engine.a, nullptr) == MR_OK);
   CHECK(mr_stream_query(engine.a, nullptr) == MR_OK);
 }
@@ -63,7 +63,7 @@ TEST_CASE("the last release of a stream waits for its work") {
   MR_OK_OR_FAIL(mr_fill(stream, target, 6, sizeof target, nullptr));
   std::thread opener([&] {
     page.wait_for_arrival();
-    page.appear(0);
+    page.appear();
   });
   mr_stream_release(stream);
   CHECK(target[63] == 6);
@@ -154,7 +154,7 @@ TEST_CASE("a wrapper that is released does not wait, and the stream works on") {
   MR_OK_OR_FAIL(mr_fill(wrapper, x.data, 4, 64, nullptr));
   mr_stream_release(wrapper);
   CHECK(mr_stream_query(engine.a, nullptr) == MR_NOT_READY);
-  page.appear(0);
+  page.appear();
   CHECK(x.value() == 4);
   CHECK(workspace_bytes(engine) == 2 * 64 * kKiB);
 }
@@ -174,7 +174,7 @@ TEST_CASE("the host has no default stream to wrap") {
   });
 }
 
-TEST_CASE("set_workspace: both or neither, aligned to 256") {
+TEST_CASE("G09: set_workspace takes both or neither, and addresses aligned to 256") {
   both_modes([](Engine& engine) {
     Bytes own(engine.a, 4096);
     mr_error error = {};
@@ -182,7 +182,7 @@ TEST_CASE("set_workspace: both or neither, aligned to 256") {
     CHECK(mr_stream_set_workspace(engine.a, nullptr, 4096, &error) == MR_INVALID_ARGUMENT);
     CHECK(std::string(error.text).find("bytes:") == 0);
     CHECK(mr_stream_set_workspace(engine.a, own.data, 0, nullptr) == MR_INVALID_ARGUMENT);
-    for (const uint64_t shift : {1, 16, 128, 255}) {
+    for (const uint64_t shift : {1, 16, 32, 64, 128, 255}) {
       CHECK(mr_stream_set_workspace(engine.a, own.data + shift, 1024, &error) == MR_MISALIGNED);
       CHECK(std::string(error.text).find(std::to_string(shift)) != std::string::npos);
     }

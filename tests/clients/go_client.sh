@@ -8,7 +8,7 @@ go=${1:?}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
-# Go does not see that headers outside the package changed; a flag that names their contents makes it.
+# Go does not see when headers outside the package change; a flag naming their contents shows it.
 sources=$(cat "$root"/include/millrace/*.h "$root"/bindings/loader/* | cksum | cut -d ' ' -f 1)
 export CGO_CFLAGS="-O2 -DMILLRACE_SOURCES=$sources"
 export GOFLAGS=-mod=mod GOPROXY=off GODEBUG=cgocheck=1 CGO_ENABLED=1

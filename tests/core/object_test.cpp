@@ -2,12 +2,12 @@
 #include "core/object.h"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include "support/in_child.h"
 
 namespace {
 
@@ -115,16 +115,11 @@ TEST_CASE("threads set aside and drop at once: every reference goes exactly once
 TEST_CASE("an object knows whether it was made before a fork") {
   Ref<Thing> before = Ref<Thing>::take(new Thing);
   const uint32_t generation = mr::fork_generation();
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    Ref<Thing> after = Ref<Thing>::take(new Thing);
-    const bool right =
-        before->forked() && !after->forked() && mr::fork_generation() == generation + 1;
-    _exit(right ? 0 : 1);
-  }
-  int code = -1;
-  REQUIRE(waitpid(child, &code, 0) == child);
-  CHECK(code == 0);
+  CHECK(test::in_child([&]() -> std::string {
+          Ref<Thing> after = Ref<Thing>::take(new Thing);
+          if (!before->forked()) return "the parent's object is not forked";
+          if (after->forked()) return "the child's object is";
+          return mr::fork_generation() == generation + 1 ? "" : "the generation";
+        }) == "");
   CHECK(!before->forked());
 }

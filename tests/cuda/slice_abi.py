@@ -1,4 +1,4 @@
-"""The part of millrace's ABI that the device check needs, in ctypes: no other binding is involved."""
+"""The part of millrace's ABI that the device check needs, in ctypes: no other binding is used."""
 import ctypes as ct
 
 OK, INVALID_ARGUMENT, NOT_PREPARED, NOT_READY = 0, 10, 14, 17
@@ -34,7 +34,8 @@ class Tensor(ct.Structure):
 
 def sized(name, *fields):
     """A struct that opens with its size and flags."""
-    kind = type(name, (ct.Structure,), {'_fields_': [('struct_size', u32), ('flags', u32), *fields]})
+    kind = type(name, (ct.Structure,),
+                {'_fields_': [('struct_size', u32), ('flags', u32), *fields]})
 
     def make(**values):
         it = kind()
@@ -50,9 +51,10 @@ ContextConfig = sized('ContextConfig', ('backend', u32), ('ordinal', i32), ('log
                       ('log_user', pointer), ('log_level', i32), ('reserved', u32),
                       ('options', ct.c_char_p), ('memory', pointer))
 StreamConfig = sized('StreamConfig', ('workspace_bytes', u64), ('priority', i32), ('reserved', u32))
-ProbeInfo = sized('ProbeInfo', ('version', u32), ('abi_version', u32), ('cuda_runtime_version', u32),
-                  ('cuda_driver_version', u32), ('cuda_driver_minimum', u32), ('device_count', u32),
-                  ('cuda_status', i32), ('reserved', u32), ('cuda_architectures', ct.c_char * 128),
+ProbeInfo = sized('ProbeInfo', ('version', u32), ('abi_version', u32),
+                  ('cuda_runtime_version', u32), ('cuda_driver_version', u32),
+                  ('cuda_driver_minimum', u32), ('device_count', u32), ('cuda_status', i32),
+                  ('reserved', u32), ('cuda_architectures', ct.c_char * 128),
                   ('build', ct.c_char * 64))
 DeviceInfo = sized('DeviceInfo', ('backend', u32), ('ordinal', i32), ('architecture', i32),
                    ('multiprocessors', i32), ('usable', i32), ('reserved', u32),

@@ -1,11 +1,11 @@
-"""The library as a guest: the host's error and context state, its graph capture, results by ring."""
+"""The library as a guest: the host's error and context state, its capture, results by ring."""
 import ctypes as ct
 import threading
 
 import slice_abi as abi
 from slice_host import check
 
-# ---- The host application's state -------------------------------------------------------------------
+# ---- The host application's state ----------------------------------------------------------------
 
 
 def check_state(host):
@@ -45,7 +45,8 @@ def check_state(host):
     check('a thread without a context has none afterwards',
           seen == {'before': None, 'after': None}, seen)
     for name, native, flags, wanted in (('per-thread', 2, 0, abi.INVALID_ARGUMENT),
-                                        ('NULL', 0, 0, abi.INVALID_ARGUMENT), ('NULL', 0, 1, abi.OK)):
+                                        ('NULL', 0, 0, abi.INVALID_ARGUMENT),
+                                        ('NULL', 0, 1, abi.OK)):
         config, out = abi.StreamConfig.make(flags=flags), ct.c_void_p()
         code = lib.status('mr_stream_wrap', host.context, ct.c_void_p(native), ct.byref(config),
                           ct.byref(out))
@@ -53,7 +54,7 @@ def check_state(host):
         lib.release('mr_stream_release', out)
 
 
-# ---- Capture ----------------------------------------------------------------------------------------
+# ---- Capture -------------------------------------------------------------------------------------
 
 
 def check_capture(host):
@@ -67,7 +68,8 @@ def check_capture(host):
     hidden = torch.empty(rows, width, device='cuda', dtype=torch.bfloat16)
     logits = torch.empty(rows, vocab, device='cuda', dtype=torch.float32)
     steps = (('embedding', abi.embedding(ids, table, hidden)),
-             ('rmsnorm', abi.rmsnorm(hidden, gain, hidden)), ('matmul', abi.matmul(hidden, w, logits)))
+             ('rmsnorm', abi.rmsnorm(hidden, gain, hidden)),
+             ('matmul', abi.matmul(hidden, w, logits)))
     lib('mr_matmul_prepare', host.stream, ct.byref(steps[2][1]))
     lib('mr_stream_reserve_capture', host.stream, ct.c_uint64(64 << 20))
     torch.cuda.synchronize()
@@ -88,13 +90,14 @@ def check_capture(host):
                     lib.run(op, host.stream, args)
                 wrong += not torch.equal(replayed, logits)
     torch.cuda.synchronize()
-    check('1,000 replays of a captured step equal the eager step', wrong == 0, f'{wrong} wrong of 20')
+    check('1,000 replays of a captured step equal the eager step', wrong == 0,
+          f'{wrong} wrong of 20')
     del graph
 
 
 def check_ring(host):
-    """Whether mr_ring_wait() right behind a launch waits for that launch's push and not for an older
-    one, and whether a step can be read while the next one runs."""
+    """Whether mr_ring_wait() right behind a launch waits for that launch's push and not for an
+    older one, and whether a step can be read while the next one runs."""
     torch, lib = host.torch, host.lib
     ring = lib.handle('mr_ring_create', host.context, ct.c_uint32(2), ct.c_uint64(64))
     counter = torch.zeros(1, device='cuda', dtype=torch.int64)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the CUDA slice (RMSNorm, embedding, matmul, streams, capture, ring) inside a host application
-that owns the device: PyTorch, with its streams, its allocator and its graph capture.
+"""Checks the CUDA slice (RMSNorm, embedding, matmul, streams, capture, ring) inside a host
+application that owns the device: PyTorch, with its streams, its allocator and its graph capture.
 
     slice_check.py libmillrace.so [results.json] [--no-timing] [--compile]
 
-Prints a line per check; the exit code is the number of failures. Results, with the conditions they were
-found under, go to the JSON file. References are computed in float64."""
+Prints a line per check; the exit code is the number of failures. Results, with the conditions they
+were found under, go to the JSON file. References are computed in float64."""
 import argparse
 import ctypes as ct
 import json
@@ -49,9 +49,9 @@ def main():
     lib = abi.Library(os.path.abspath(options.library))
     guarded('probe', lambda: check_probe(lib))
     host = Host(lib)
-    for section in (slice_capture.check_state, slice_ops.check_rmsnorm, slice_ops.check_rmsnorm_bits,
-                    slice_ops.check_embedding, slice_ops.check_matmul, slice_capture.check_capture,
-                    slice_capture.check_ring):
+    for section in (slice_capture.check_state, slice_ops.check_rmsnorm,
+                    slice_ops.check_rmsnorm_bits, slice_ops.check_embedding,
+                    slice_ops.check_matmul, slice_capture.check_capture, slice_capture.check_ring):
         guarded(section.__name__, lambda: section(host))
     if not options.no_timing:
         guarded('timing', lambda: slice_timing.measure(host, RESULTS['measured'], options.compile))

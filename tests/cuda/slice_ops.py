@@ -4,7 +4,7 @@ import ctypes as ct
 import slice_abi as abi
 from slice_host import bound_of, check, close
 
-# ---- RMSNorm ----------------------------------------------------------------------------------------
+# ---- RMSNorm -------------------------------------------------------------------------------------
 
 
 def norm_reference(torch, x, weight, epsilon, flags, residual=None):
@@ -82,13 +82,14 @@ def check_rmsnorm_bits(host):
           norm_reference(torch, heads, w, 1e-5, 0))
     check('  and nothing else written', not y[:, :8].any() and not y[:, 40:].any())
     for count in (65535, 65536, 70000):
-        x = (torch.arange(count, device='cuda') % 251).float().view(-1, 1).expand(-1, 4).contiguous()
+        x = (torch.arange(count, device='cuda') % 251).float()
+        x = x.view(-1, 1).expand(-1, 4).contiguous()
         y = torch.empty_like(x)
         host.run('rmsnorm', abi.rmsnorm(x, None, y, epsilon=1.0))
         close(f'rmsnorm of {count} rows', y, norm_reference(torch, x, None, 1.0, 0))
 
 
-# ---- Embedding --------------------------------------------------------------------------------------
+# ---- Embedding -----------------------------------------------------------------------------------
 
 
 def check_embedding(host):
@@ -115,7 +116,7 @@ def check_embedding(host):
               (view[ids.clamp(0, 999).long()] * valid.view(-1, 1)).double() * 3.25)
 
 
-# ---- Matmul -----------------------------------------------------------------------------------------
+# ---- Matmul --------------------------------------------------------------------------------------
 
 
 def matmul_close(name, d, x, w, want):
@@ -140,8 +141,9 @@ def check_matmul(host):
                 lib('mr_matmul_prepare', host.stream, ct.byref(args))
                 host.run('matmul', args)
                 kernel = lib.kernel('matmul', host.stream, args).name.decode()
-                matmul_close(f'matmul {m}x{n}x{k} {str(dtype)[6:]} to {str(d_dtype)[6:]} ({kernel})',
-                             d, x, w, 0.5 * (x.double() @ w.double().t()) + bias.double())
+                kinds = f'{str(dtype)[6:]} to {str(d_dtype)[6:]}'
+                matmul_close(f'matmul {m}x{n}x{k} {kinds} ({kernel})', d, x, w,
+                             0.5 * (x.double() @ w.double().t()) + bias.double())
     x, w = host.normal(40, 64, dtype=torch.float16), host.normal(48, 64, dtype=torch.float16)
     d, c = (host.normal(40, 48, dtype=torch.float16) for _ in range(2))
     product = x.double() @ w.double().t()

@@ -1,6 +1,6 @@
-"""Times of the CUDA slice: RMSNorm beside PyTorch's and beside a copy, and what one enqueue costs the
-host. Device times come from graph replay with inputs that are rotated past the L2 cache, medians of
-interleaved repeats, after a warm-up of 200 ms."""
+"""Times of the CUDA slice: RMSNorm beside PyTorch's and beside a copy, and what one enqueue costs
+the host. Device times come from graph replay with inputs that are rotated past the L2 cache,
+medians of interleaved repeats, after a warm-up of 200 ms."""
 import ctypes as ct
 import os
 import shutil
@@ -138,8 +138,8 @@ def compiled_loop():
 
 
 def measure_enqueue(host, measured):
-    """Nanoseconds of host time per call, over 10,000 calls in runs of 100 with the device idle at the
-    start of each, so that the queue never fills up."""
+    """Nanoseconds of host time per call, over 10,000 calls in runs of 100 with the device idle at
+    the start of each, so that the queue never fills up."""
     torch, lib = host.torch, host.lib
     x = torch.randn(1, 4096, device='cuda').bfloat16()
     y, w = torch.empty_like(x), torch.randn(4096, device='cuda').bfloat16()

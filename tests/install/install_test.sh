@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs into an empty prefix, moves the prefix, and builds and runs a C and a C++ program against it:
-# with find_package, with pkg-config, and with the installed loader instead of a link.
+# Installs into an empty prefix, moves the prefix, and builds and runs a C and a C++ program against
+# it: with find_package, with pkg-config, and with the installed loader instead of a link.
 #
 #   install_test.sh CMAKE BUILD_FOLDER C_COMPILER CXX_COMPILER [PKG_CONFIG [EXTRA_FLAG]]
 set -eu
@@ -14,7 +14,8 @@ unset LD_LIBRARY_PATH MILLRACE_LIBRARY
 # An installation is not tied to the place that it was installed to.
 prefix="$work/second place"
 mv "$work/first" "$prefix"
-if grep -rlF "$work/first" "$prefix" --include='*.cmake' --include='*.h' --include='*.hpp'; then
+if grep -rlF "$work/first" "$prefix" --include='*.cmake' --include='*.pc' --include='*.h' \
+  --include='*.hpp'; then
   echo "failed: these files name the place of installation"
   exit 1
 fi
@@ -27,20 +28,30 @@ echo "== find_package"
 "$work/consumer/consumer_c"
 "$work/consumer/consumer_cpp"
 
-library=$(find "$prefix" -name 'libmillrace.so.?' | head -n 1)
+# The number in base.h's MR_ABI_MAJOR, and in the file name that the linker is told.
+abi_major=$(sed -n 's/^#define MR_ABI_MAJOR \([0-9]*\)u$/\1/p' "$prefix/include/millrace/base.h")
+library=$(find "$prefix" -name "libmillrace.so.$abi_major")
+[ -n "$library" ] || { echo "failed: no libmillrace.so.$abi_major"; exit 1; }
 folder=$(dirname "$library")
 if [ -n "$pkg_config" ]; then
   echo "== pkg-config"
-  # A prefix without blanks, which pkg-config cannot quote.
-  ln -s "$prefix" "$work/plain"
-  found=$(echo "$work/plain"/lib*/pkgconfig "$work/plain"/lib*/*/pkgconfig | tr ' ' '\n' | grep -v '\*')
-  export PKG_CONFIG_PATH="$found"
+  # Moved once more, to a place without blanks: the shell would take the flags apart there.
+  cp -R "$prefix" "$work/plain"
+  PKG_CONFIG_PATH=$(dirname "$(find "$work/plain" -name millrace.pc)")
+  export PKG_CONFIG_PATH
   "$pkg_config" --exists --print-errors millrace
-  flags=$("$pkg_config" --define-variable=prefix="$work/plain" --cflags --libs millrace)
+  for variable in prefix libdir includedir; do
+    place=$(cd "$("$pkg_config" --variable=$variable millrace)" && pwd -P)
+    case $place in "$(cd "$work/plain" && pwd -P)"*) ;; *)
+      echo "failed: pkg-config's $variable is $place, not in the tree that was moved"
+      exit 1 ;;
+    esac
+  done
+  flags=$("$pkg_config" --cflags --libs millrace)
   # shellcheck disable=SC2086 # the flags are words
   "$cc" -std=c99 $extra "$here/consumer/consumer_c.c" -o "$work/with_pkg_config" $flags
   LD_LIBRARY_PATH="$folder" "$work/with_pkg_config"
-  header=$(sed -n 's/^#define MR_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$prefix/include/millrace/base.h" |
+  header=$(sed -n 's/^#define MR_VERSION_[A-Z]* //p' "$prefix/include/millrace/base.h" |
     tr '\n' '.' | sed 's/\.$//')
   [ "$("$pkg_config" --modversion millrace)" = "$header" ] || {
     echo "failed: pkg-config and base.h disagree on the version"

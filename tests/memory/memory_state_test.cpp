@@ -2,13 +2,12 @@
 #include "memory/memory_state.h"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
 #include "memory/failing_new.h"
 #include "memory/pool_fixture.h"
+#include "support/in_child.h"
 
 using namespace test;
 
@@ -240,27 +239,21 @@ TEST_CASE("R44: after a fork, only the release works, and it touches no device")
   REQUIRE(m.memory->allocate_pinned(256, &pinned).ok());
   REQUIRE(m.memory->use(b, x).ok());
   REQUIRE(m.memory->free(a, x).ok());
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    const int before = returned;
-    void* out = nullptr;
-    bool right = m.memory->allocate(a, 256, 0, 0, &out).code == MR_FORKED &&
-                 m.memory->free(a, y).code == MR_FORKED && m.memory->use(a, y).code == MR_FORKED &&
-                 m.memory->trim(0, nullptr).code == MR_FORKED &&
-                 m.memory->set_limit(1).code == MR_FORKED &&
-                 m.memory->allocate_pinned(1, &out).code == MR_FORKED;
-    m.memory->free_pinned(pinned);
-    m.memory->retire(a);
-    m.memory = {};
-    right = right && returned == before && m.device.counts.releases == 0 &&
-            m.device.counts.synchronisations == 0;
-    _exit(right ? 0 : 1);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(test::in_child([&]() -> std::string {
+          const int before = returned;
+          void* out = nullptr;
+          if (m.memory->allocate(a, 256, 0, 0, &out).code != MR_FORKED) return "allocate";
+          if (m.memory->free(a, y).code != MR_FORKED) return "free";
+          if (m.memory->use(a, y).code != MR_FORKED) return "use";
+          if (m.memory->trim(0, nullptr).code != MR_FORKED) return "trim";
+          if (m.memory->set_limit(1).code != MR_FORKED) return "set_limit";
+          if (m.memory->allocate_pinned(1, &out).code != MR_FORKED) return "allocate_pinned";
+          m.memory->free_pinned(pinned);
+          m.memory->retire(a);
+          m.memory = {};
+          if (returned != before || m.device.counts.releases != 0) return "memory was given back";
+          return m.device.counts.synchronisations == 0 ? "" : "the child waited for the device";
+        }) == "");
   REQUIRE(m.memory->free(a, y).ok());
   m.memory = {};
   CHECK(m.device.held == 0);

@@ -80,19 +80,22 @@ TEST_CASE("trim stops at its target, and waits for queued work only if it must")
 }
 
 TEST_CASE("no more is given back than the limit asks for, or all if the device is full") {
-  PoolFixture f(12 * kMiB);
+  PoolFixture f(14 * kMiB);
   const StreamRef a = f.device.stream();
   Piece pieces[3];
   for (Piece& piece : pieces) piece = f.take({}, 4 * kMiB);
+  const Piece busy = f.take(a, 2 * kMiB);
+  f.work(a, busy);
+  f.give(a, busy);
   for (const Piece& piece : pieces) f.give({}, piece);
   SUBCASE("the limit") {
     f.take(a, 8 * kMiB);
     CHECK(f.stats().driver_frees == 2);
-    CHECK(f.stats().reserved.current == 12 * kMiB);
+    CHECK(f.stats().reserved.current == 14 * kMiB);
   }
   SUBCASE("the device") {
     REQUIRE(f.pool.set_limit(0).ok());
-    f.device.others = f.device.capacity - 12 * kMiB;
+    f.device.others = f.device.capacity - 14 * kMiB;
     f.take(a, 8 * kMiB);
     CHECK(f.stats().driver_frees == 3);
   }
@@ -102,4 +105,5 @@ TEST_CASE("no more is given back than the limit asks for, or all if the device i
     CHECK(f.stats().driver_frees == 3);
   }
   CHECK(f.stats().retries == 1);
+  CHECK_FALSE(f.device.idle(a));  // there was no need to wait
 }

@@ -93,7 +93,7 @@ TEST_CASE("qkv_post refuses what does not fit together, and writes nothing") {
     for (const float epsilon : {-1.0f, std::numeric_limits<float>::infinity(), NAN}) {
       refuse("args.epsilon", [&](Args& a) { a.epsilon = epsilon; });
     }
-    refuse("args.rope.theta", [](Args& a) { a.rope.theta = 0.0f; });
+    refuse("args.rope.theta", [](Args& a) { a.rope.theta = -1.0f; });
     refuse("args.rope.rotary_dim", [](Args& a) { a.rope.rotary_dim = 10; });
     refuse("args.q", [&](Args& a) { absent(a.q), absent(a.k); });
     // What belongs to an absent part.

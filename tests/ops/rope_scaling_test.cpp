@@ -224,6 +224,24 @@ TEST_CASE("rope's YaRN betas are 32 and 1 where they are 0") {
   });
 }
 
+TEST_CASE("rope's theta is 10000 where it is 0, in every scaling") {
+  test::for_each_place([](Place& place) {
+    for (const Case& c : kCases) {
+      CAPTURE(std::string(c.name));
+      mr_rope_config config = config_of(c);
+      config.theta = 10000.0f;
+      const Values wanted = turned(place, config, c.dim, 1000);
+      for (const float zero : {0.0f, -0.0f}) {
+        config.theta = zero;
+        test::expect_same_bits(turned(place, config, c.dim, 1000), wanted);
+      }
+    }
+    const mr_rope_config initial = MR_ROPE_CONFIG_INIT;
+    test::expect_same_bits(turned(place, mr_rope_config{}, 64, 1000),
+                           turned(place, initial, 64, 1000));
+  });
+}
+
 // The frequencies of partial rotary heads are those of heads of rotary_dim.
 TEST_CASE("rope's frequencies come from rotary_dim, in every scaling") {
   test::for_each_place([](Place& place) {
@@ -274,7 +292,7 @@ TEST_CASE("rope refuses a config that its header forbids, and writes nothing") {
     refuse("rotary_dim", [](Config& c) { c.rotary_dim = 10; });
     refuse("rotary_dim", [](Config& c) { c.rotary_dim = std::numeric_limits<int32_t>::max(); });
     for (const int i : {0, 4}) refuse("reserved", [&](Config& c) { c.reserved[i] = 1; });
-    for (const float theta : {0.0f, -1.0f, NAN, kInf}) {
+    for (const float theta : {-1.0f, NAN, kInf, -kInf}) {
       refuse("theta", [&](Config& c) { c.theta = theta; });
     }
     Args bad = good;

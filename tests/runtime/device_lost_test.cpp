@@ -77,6 +77,23 @@ TEST_CASE("more streams than a text holds are cut, not written past its end") {
   for (mr_stream* stream : streams) mr_stream_release(stream);
 }
 
+TEST_CASE("streams that are gone are not spoken of") {
+  test::Engine engine;
+  unsigned char bytes[2] = {};
+  for (int i = 0; i < 3; ++i) {
+    mr_stream* stream = nullptr;
+    MR_OK_OR_FAIL(mr_stream_create(engine.context, nullptr, &stream, nullptr));
+    MR_OK_OR_FAIL(mr_copy(stream, bytes, bytes + 1, 1, MR_COPY_ON_DEVICE, nullptr));
+    if (i == 1) MR_OK_OR_FAIL(mr_fill(engine.a, bytes, 1, 1, nullptr));
+    mr_stream_release(stream);
+  }
+  (void)engine.context->watch(fault("error 700"));
+  mr_error error = {};
+  CHECK(mr_context_health(engine.context, &error) == MR_DEVICE_LOST);
+  CHECK(std::string(error.text).find("ran fill") != std::string::npos);
+  CHECK(std::string(error.text).find("ran copy") == std::string::npos);
+}
+
 TEST_CASE("the log hears of it once, and its callback may ask for the context's health") {
   Heard heard;
   mr_context_config config = MR_CONTEXT_CONFIG_INIT;

@@ -120,7 +120,7 @@ TEST_CASE("a graph that still runs keeps its lease") {
   MR_OK_OR_FAIL(mr_graph_begin(engine.a, nullptr, nullptr));
   (void)refusal(engine.a, 1);
   mr_graph_release(end(engine.a));
-  std::thread opener([&] { page.appear(0); });
+  std::thread opener([&] { page.appear(); });
   mr_graph_release(graph);
   opener.join();
   MR_OK_OR_FAIL(mr_graph_begin(engine.a, nullptr, nullptr));
@@ -181,7 +181,7 @@ TEST_CASE("graphs of one pool share its bytes, and never run at once") {
   MR_OK_OR_FAIL(mr_graph_launch(graphs[1], engine.b, nullptr));
   page.wait_for_arrival();
   CHECK(mr_stream_query(engine.b, nullptr) == MR_NOT_READY);
-  page.appear(0);
+  page.appear();
   CHECK(seen.value_on(engine.a) == 1);  // the second graph has not written there before
   MR_OK_OR_FAIL(mr_stream_synchronize(engine.b, nullptr));
   CHECK(static_cast<unsigned char*>(shared)[0] == 2);

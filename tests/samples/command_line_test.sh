@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The command line of `generate`: what goes to standard output, what to standard error, and the exit code.
+# The command line of `generate`: what goes to standard output, what to standard error, and the exit
+# code.
 set -euo pipefail
 generate=$1
 work=$(mktemp -d)
@@ -37,20 +38,30 @@ expect "silence on standard error" "" "$(cat "$work/err")"
 two=$("$generate" --prompt "$prompt" --prompt "Alice" --max-tokens 4)
 expect "one text for each prompt, in order" "$("$generate" "$prompt" --max-tokens 4)
 $("$generate" Alice --max-tokens 4)" "$two"
-expect "prompts from standard input, one a line" "$two" "$(printf '%s\nAlice\n' "$prompt" | "$generate" --max-tokens 4)"
+expect "prompts from standard input, one a line" "$two" \
+  "$(printf '%s\nAlice\n' "$prompt" | "$generate" --max-tokens 4)"
 
 "$generate" "$prompt" --max-tokens 4 --stats >"$work/out" 2>"$work/err"
 for word in "tokens/s" "first token" "allocated" "reserved" "peak"; do
   contains "--stats" "$word" "$(cat "$work/err")"
 done
 
-draw() { "$generate" "$prompt" --max-tokens 16 --temperature 1 --top-k 40 --top-p 0.9 --min-p 0.02 --seed "$1"; }
+draw() {
+  "$generate" "$prompt" --max-tokens 16 --temperature 1 --top-k 40 --top-p 0.9 --min-p 0.02 \
+    --seed "$1"
+}
 expect "the same seed draws the same text" "$(draw 3)" "$(draw 3)"
-if [ "$(draw 3)" = "$(draw 4)" ]; then echo "FAILED: two seeds drew one text"; failures=$((failures + 1)); fi
+if [ "$(draw 3)" = "$(draw 4)" ]; then
+  echo "FAILED: two seeds drew one text"
+  failures=$((failures + 1))
+fi
 
 printf '%s' "The king said to his daughter, I am not a king." >"$work/text"
 score=$("$generate" --score "$work/text")
-case $score in [0-9].[0-9]*) ;; *) echo "FAILED: --score printed: $score"; failures=$((failures + 1)) ;; esac
+case $score in [0-9].[0-9]*) ;; *)
+  echo "FAILED: --score printed: $score"
+  failures=$((failures + 1)) ;;
+esac
 "$generate" "$prompt" --max-tokens 4 --dtype bf16 --device host >/dev/null
 "$generate" "$prompt" --max-tokens 4 --dtype f16 >/dev/null
 

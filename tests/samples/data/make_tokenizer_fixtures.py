@@ -1,10 +1,11 @@
-"""Makes the tokenizer fixtures beside this file: small tokenizers of each style that the readers support,
-and what the reference implementation makes of difficult texts with them.
+"""Makes the tokenizer fixtures beside this file: small tokenizers of each style that the readers
+support, and what the reference implementation makes of difficult texts with them.
 
     pip install tokenizers==0.23.3
     python3 make_tokenizer_fixtures.py
 
-A fixture is {"tokenizer": a whole tokenizer.json, "encode": [...], "decode": [...]} (of spellings, a list of them):
+A fixture (of spellings, a list of them) is
+{"tokenizer": a whole tokenizer.json, "encode": [...], "decode": [...]}:
   encode   text; ids without and with special tokens
   decode   ids; text with special tokens left out, and with all of them
 """
@@ -12,16 +13,21 @@ import json
 import os
 import random
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers,
+                        processors, trainers)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Own sentences, so that the small vocabularies hold words of several scripts.
 CORPUS = [
-    "The miller opened the gate, and the water of the mill race turned the wheel that ground the wheat.",
-    "When the wheel stood still, the miller's daughter said: \"We're out of water; they've closed the gate!\"",
-    "I'll walk there, you'll see; it isn't far, and he'd rather wait. She said she'd come. Don't worry.",
-    "In 1998 there were 12345 sacks, in 2024 only 678; the price was 3.14 for each, or 2,500 for all.",
+    "The miller opened the gate, and the water of the mill race turned the wheel that ground the "
+    "wheat.",
+    "When the wheel stood still, the miller's daughter said: \"We're out of water; they've closed "
+    "the gate!\"",
+    "I'll walk there, you'll see; it isn't far, and he'd rather wait. She said she'd come. Don't "
+    "worry.",
+    "In 1998 there were 12345 sacks, in 2024 only 678; the price was 3.14 for each, or 2,500 for "
+    "all.",
     "    for row in rows:\n        total += row.weight * 2\n\n    return total\n",
     "Der Müller öffnete das Tor, und über das Wehr floß das Wasser schäumend zurück in den Bach.",
     "Le meunier était là, près de l'écluse, où l'eau s'élève; ça va très bien aujourd'hui.",
@@ -79,18 +85,19 @@ TEXTS = [
     "<0x41> <0xE2> <unk>",
     "<s>", "</s>", "<s>Hello</s>", "Hello <s> there </s> ", "<s><s></s>", "<ss>", "< s>",
     "<|begin|>", "text<|end|>more", "<|begin|> x <|end|>", "<|beg", "<|begin|><|end|>",
-    "a [LEFT] b", "a   [LEFT]b", "a[RIGHT]   b", "x [BOTH]  y", "  [BOTH][LEFT] [RIGHT]  ", "[RIGHT]  [LEFT]",
+    "a [LEFT] b", "a   [LEFT]b", "a[RIGHT]   b", "x [BOTH]  y", "  [BOTH][LEFT] [RIGHT]  ",
+    "[RIGHT]  [LEFT]",
     "WORD", "aWORDb", "a WORD b", "WORD.", "WORD_", "éWORD", "WORD WORDWORD WORD",
     "Café", "CAFÉ", "cafe\u0301", "new Normal form", "NORMAL", "xnormaly",
     "millrace", "millraces millrac", " millrace",
 ]
-REPEATS = [("a", 300), (" ", 300), ("ab", 200), ("the ", 100), ("\n", 150), ("水", 100), ("🙂", 60), ("1", 200),
-           ("!", 150), ("'s", 100), ("e\u0301", 100)]
+REPEATS = [("a", 300), (" ", 300), ("ab", 200), ("the ", 100), ("\n", 150), ("水", 100), ("🙂", 60),
+           ("1", 200), ("!", 150), ("'s", 100), ("e\u0301", 100)]
 
 
 def added_tokens():
-    """One of each kind. The contents differ from one another in their first characters or not, so that the
-    longest has to win."""
+    """One of each kind. The contents differ from one another in their first characters or not, so
+    that the longest has to win."""
     return [
         AddedToken("<|end|>", special=True, normalized=False),
         AddedToken("<|end|>more", special=False, normalized=False),
@@ -103,10 +110,10 @@ def added_tokens():
     ]
 
 
-LLAMA3_WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-                r"|\s*[\r\n]+|\s+(?!\S)|\s+")
-QWEN2_WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-               r"|\s*[\r\n]+|\s+(?!\S)|\s+")
+LLAMA3_WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+                r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+QWEN2_WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+               r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 
 
 def train(tokenizer, size, special, alphabet):
@@ -164,7 +171,7 @@ def qwen2():
 
 
 def sentencepiece(pre_tokenizer, normalizer, decoder, size=420, bytes_too=True, fuse_unk=True):
-    """Trained on words that begin with the mark; then the byte tokens are put into the vocabulary."""
+    """Trained on words that begin with the mark; then byte tokens are put into the vocabulary."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     train(tokenizer, size, ["<unk>", "<s>", "</s>"], [])
@@ -173,15 +180,17 @@ def sentencepiece(pre_tokenizer, normalizer, decoder, size=420, bytes_too=True, 
     if bytes_too:
         tokens[3:3] = [f"<0x{byte:02X}>" for byte in range(256)]
     merges = [tuple(merge) for merge in model["merges"]]
-    tokenizer = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=merges,
-                                     unk_token="<unk>", fuse_unk=fuse_unk, byte_fallback=bytes_too))
+    tokenizer = Tokenizer(models.BPE(
+        vocab={token: i for i, token in enumerate(tokens)}, merges=merges, unk_token="<unk>",
+        fuse_unk=fuse_unk, byte_fallback=bytes_too))
     if normalizer:
         tokenizer.normalizer = normalizer
     if pre_tokenizer:
         tokenizer.pre_tokenizer = pre_tokenizer
     if decoder:
         tokenizer.decoder = decoder
-    tokenizer.add_special_tokens([AddedToken(t, normalized=False, special=True) for t in ("<unk>", "<s>", "</s>")])
+    tokenizer.add_special_tokens([AddedToken(t, normalized=False, special=True)
+                                  for t in ("<unk>", "<s>", "</s>")])
     return tokenizer
 
 
@@ -191,11 +200,12 @@ def llama2_decoder():
 
 
 def llama2():
-    tokenizer = sentencepiece(None, normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]),
-                              llama2_decoder())
+    marks = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer = sentencepiece(None, marks, llama2_decoder())
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A <s> $B", special_tokens=[("<s>", 1 + tokenizer.token_to_id("<unk>")),
-                                                                    ("</s>", tokenizer.token_to_id("</s>"))])
+        single="<s> $A </s>", pair="<s> $A <s> $B",
+        special_tokens=[("<s>", 1 + tokenizer.token_to_id("<unk>")),
+                        ("</s>", tokenizer.token_to_id("</s>"))])
     tokenizer.add_tokens(added_tokens())
     return tokenizer
 
@@ -207,20 +217,23 @@ def metaspace_first():
 
 def metaspace_always():
     tokenizer = sentencepiece(pre_tokenizers.Metaspace(prepend_scheme="always", split=True), None,
-                              decoders.Metaspace(prepend_scheme="always"), bytes_too=False, fuse_unk=True)
+                              decoders.Metaspace(prepend_scheme="always"), bytes_too=False,
+                              fuse_unk=True)
     tokenizer.add_tokens(added_tokens())
     return tokenizer
 
 
 def metaspace_never():
     return sentencepiece(pre_tokenizers.Metaspace(prepend_scheme="never", split=True), None,
-                         decoders.Metaspace(prepend_scheme="never"), bytes_too=False, fuse_unk=False)
+                         decoders.Metaspace(prepend_scheme="never"), bytes_too=False,
+                         fuse_unk=False)
 
 
 def lowercase_digits():
-    """Normalizers and pre-tokenizers that the families above do not use together, and no decoder."""
+    """Normalizers and pre-tokenizers that the families above do not use together; no decoder."""
     tokenizer = sentencepiece(
-        pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Punctuation()]),
+        pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
+                                 pre_tokenizers.Punctuation()]),
         normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase(),
                               normalizers.Replace(Regex(r"\s{2,}"), " ")]),
         None, bytes_too=False, fuse_unk=True)
@@ -244,7 +257,8 @@ def split_behaviors():
 
 
 def spelling(**components):
-    """Every character for itself but for one merge, so that each cut and each rewriting shows in the ids."""
+    """Every character for itself but for one merge, so that each cut and each rewriting shows in
+    the ids."""
     tokens = list("abcdefx AB▁!1") + ["é", "<0xC3>", "<0xA9>", "<0xFF>", "ab", "a b"]
     vocab = {token: i for i, token in enumerate(tokens)}
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[("a", "b")]))
@@ -254,33 +268,37 @@ def spelling(**components):
 
 
 def spellings():
-    """Combinations that no model family uses, to pin what each component does alone and after another."""
+    """Combinations that no model family uses, to pin what each component does alone and after
+    another."""
     split, metaspace, replace = pre_tokenizers.Split, pre_tokenizers.Metaspace, decoders.Replace
     behaviors = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
     fuse, strip = decoders.Fuse(), decoders.Strip
     made = [spelling(pre_tokenizer=split(Regex("[abx]"), behavior=b, invert=i), decoder=fuse)
             for b in behaviors for i in (False, True)]
-    made += [spelling(pre_tokenizer=pre_tokenizers.Sequence([split("x", behavior="isolated"),
-                                                             metaspace(prepend_scheme=scheme)]), decoder=fuse)
+    made += [spelling(pre_tokenizer=pre_tokenizers.Sequence([
+        split("x", behavior="isolated"), metaspace(prepend_scheme=scheme)]), decoder=fuse)
              for scheme in ("first", "always", "never")]
-    made += [spelling(pre_tokenizer=pre_tokenizers.Sequence([split("x", behavior="removed"),
-                                                             split("!", behavior="isolated"),
-                                                             metaspace(prepend_scheme="first")]), decoder=fuse)]
+    made += [spelling(pre_tokenizer=pre_tokenizers.Sequence([
+        split("x", behavior="removed"), split("!", behavior="isolated"),
+        metaspace(prepend_scheme="first")]), decoder=fuse)]
     made += [spelling(decoder=decoder) for decoder in (
         strip("a", 1, 0), strip("b", 0, 1), decoders.Sequence([fuse, strip("a", 2, 1)]),
-        decoders.Sequence([fuse, replace("ba", "x")]), decoders.Sequence([fuse, replace(Regex("b+"), "-")]),
+        decoders.Sequence([fuse, replace("ba", "x")]),
+        decoders.Sequence([fuse, replace(Regex("b+"), "-")]),
         decoders.Sequence([replace("a", "é"), decoders.ByteFallback()]),
         decoders.Sequence([decoders.ByteFallback(), decoders.ByteLevel(), replace("a", "bb")]),
-        decoders.Sequence([fuse, decoders.ByteLevel()]), decoders.Sequence([decoders.ByteLevel(), strip("b", 3, 3)]),
-        decoders.Sequence([fuse, decoders.Metaspace()]), decoders.Metaspace(prepend_scheme="first"))]
+        decoders.Sequence([fuse, decoders.ByteLevel()]),
+        decoders.Sequence([decoders.ByteLevel(), strip("b", 3, 3)]),
+        decoders.Sequence([fuse, decoders.Metaspace()]),
+        decoders.Metaspace(prepend_scheme="first"))]
     return made
 
 
-SPELLED = ["", "a", "ab", "aab", "xab", "abxab", "xx", "a b", "  ab", "abab  x", "x ab", "AB!1", "b", "aaa", "aba",
-           "ba", "▁a", "é", "a x b x", "bbab"]
+SPELLED = ["", "a", "ab", "aab", "xab", "abxab", "xx", "a b", "  ab", "abab  x", "x ab", "AB!1",
+           "b", "aaa", "aba", "ba", "▁a", "é", "a x b x", "bbab"]
 
-STYLES = [gpt2, gpt2_prefix_space, llama3, qwen2, llama2, metaspace_first, metaspace_always, metaspace_never,
-          lowercase_digits, split_behaviors]
+STYLES = [gpt2, gpt2_prefix_space, llama3, qwen2, llama2, metaspace_first, metaspace_always,
+          metaspace_never, lowercase_digits, split_behaviors]
 
 
 def id_lists(tokenizer, texts, random_lists):
@@ -291,12 +309,14 @@ def id_lists(tokenizer, texts, random_lists):
     for text in texts[::6]:
         ids = tokenizer.encode(text, add_special_tokens=True).ids
         lists += [ids, ids[len(ids) // 3:]]
-    lists += [[pick.randrange(size) for _ in range(pick.randrange(1, 12))] for _ in range(random_lists)]
+    lists += [[pick.randrange(size) for _ in range(pick.randrange(1, 12))]
+              for _ in range(random_lists)]
     return lists
 
 
 def decoded(tokenizer, ids):
-    """One entry of "decode"; nothing where the reference panics, as its Strip does on a token that it empties."""
+    """One entry of "decode"; nothing where the reference panics, as its Strip does on a token that
+    it empties."""
     try:
         return {"ids": ids, "text": tokenizer.decode(ids, skip_special_tokens=True),
                 "text_all": tokenizer.decode(ids, skip_special_tokens=False)}
@@ -312,8 +332,10 @@ def fixture(tokenizer, texts, random_lists=40):
 
     return {
         "tokenizer": json.loads(tokenizer.to_str()),
-        "encode": [{"text": t, "ids": encoded(t, False), "ids_special": encoded(t, True)} for t in texts],
-        "decode": [entry for ids in id_lists(tokenizer, texts, random_lists) if (entry := decoded(tokenizer, ids))],
+        "encode": [{"text": t, "ids": encoded(t, False), "ids_special": encoded(t, True)}
+                   for t in texts],
+        "decode": [entry for ids in id_lists(tokenizer, texts, random_lists)
+                   if (entry := decoded(tokenizer, ids))],
     }
 
 
