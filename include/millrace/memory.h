@@ -57,8 +57,10 @@ MR_API void mr_memory_release(mr_memory* memory) MR_NOEXCEPT;
  * with *out = NULL. On a hit no driver call is made; otherwise the pool grows, or `stream` waits
  * for memory that others still use; both are refused while it is capturing (CAPTURE_VIOLATION).
  * What is handed out while capturing comes after the stream's earlier work: launch the graph there
- * or behind it, and keep the memory allocated while the graph may be launched. The device is asked
- * for multiples of 2 MiB. A call that fails for want of memory may have given idle cache back:
+ * or behind it, and keep the memory allocated while the graph may be launched. The size is rounded
+ * up to a multiple of 256 bytes, above 16 KiB to a 64th of the power of two below it; with an
+ * alignment for which it may need more than 32 KiB, to 32 KiB at least. The device is asked for
+ * multiples of 2 MiB. A call that fails for want of memory may have given idle cache back:
  * reserved and inactive are then less, and driver_frees more.
  * Errors: INVALID_ARGUMENT, OUT_OF_DEVICE_MEMORY (text: requested, reserved, limit, driver free),
  * CAPTURE_VIOLATION. [blocking] on growth, else [host]. */

@@ -27,7 +27,7 @@ Status to_ref(mr_memory* memory, mr_stream* stream, StreamRef* out) {
     return mr::invalid("stream", "belongs to a context that uses another memory");
   }
   MR_TRY(stream->context().check_alive());
-  *out = {stream->native(), stream->id()};
+  *out = stream->ref();
   return {};
 }
 

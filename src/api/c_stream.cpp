@@ -57,7 +57,9 @@ void mr_stream_release(mr_stream* stream) noexcept {
 }
 
 void* mr_stream_native(mr_stream* stream) noexcept {
-  return stream != nullptr && stream->kind() == ObjectKind::kStream ? stream->native() : nullptr;
+  if (stream == nullptr || stream->kind() != ObjectKind::kStream) return nullptr;
+  stream->expose();
+  return stream->native();
 }
 
 mr_context* mr_stream_context(mr_stream* stream) noexcept {

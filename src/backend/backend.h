@@ -65,6 +65,14 @@ class Backend {
   // ---- Memory: raw and slow; aligned to 256 bytes or more.
   virtual Status reserve(int device, MemoryKind kind, size_t bytes, void** out) = 0;
   virtual void release(int device, MemoryKind kind, void* address, size_t bytes) noexcept = 0;
+  // The same piece by piece: device memory mapped into a range of addresses. page_bytes() divides
+  // 2 MiB, and sizes and offsets are multiples of 2 MiB; it is 0 where the device cannot do it, and
+  // then the rest is not called. What map() mapped, unmap() takes as a whole.
+  virtual uint64_t page_bytes(int device) const = 0;
+  virtual Status reserve_range(int device, uint64_t bytes, void** out) = 0;  // aligned to 2 MiB
+  virtual void release_range(int device, void* address, uint64_t bytes) noexcept = 0;
+  virtual Status map(int device, void* address, uint64_t bytes, uint64_t* out_handle) = 0;
+  virtual void unmap(int device, void* address, uint64_t bytes, uint64_t handle) noexcept = 0;
   virtual Status memory_info(int device, uint64_t* out_free, uint64_t* out_total) = 0;
   // Can the device copy asynchronously from and to this host memory? The host answers true.
   virtual bool is_pinned(int device, const void* address) = 0;

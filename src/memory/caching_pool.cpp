@@ -1,16 +1,7 @@
 // The calls that most programs make all the time: allocate on a hit, free, use.
 #include "memory/caching_pool.h"
 
-#include "core/checked.h"
-
 namespace mr {
-namespace {
-
-constexpr uint64_t kSegmentUnit = uint64_t{2} << 20;
-constexpr uint64_t kSmallLimit = uint64_t{1}
-                                 << 20;  // larger requests get segments of their own size
-
-}  // namespace
 
 // What a free has asked for so far; undone unless it is committed.
 struct CachingPool::Closing {
@@ -27,22 +18,24 @@ struct CachingPool::Closing {
   std::vector<CaptureTie*> ties;
 };
 
-CachingPool::CachingPool(Backend& backend, int device, uint64_t limit_bytes)
+CachingPool::CachingPool(Backend& backend, int device, uint64_t limit_bytes, Books books)
     : backend_(backend),
       device_(device),
+      books_(books),
       limit_(limit_bytes),
+      paged_(backend.page_bytes(device) != 0),
       streams_(backend, device),
       inbox_(std::make_shared<TieInbox>()) {}
 
 CachingPool::~CachingPool() {
   inbox_->close();
-  if (!abandoned_) streams_.quiesce();
-  while (Segment* segment = segments_.first()) {
-    segments_.remove(*segment);
-    if (!abandoned_) {
-      backend_.release(device_, MemoryKind::kDevice, segment->address, segment->bytes);
-    }
-    delete segment;
+  if (abandoned_) return;
+  streams_.quiesce();
+  for (const Segment* at = heap_.segments().first(); at != nullptr; at = at->later) {
+    release(at->pieces);
+  }
+  for (const auto& [address, bytes] : heap_.ranges()) {
+    backend_.release_range(device_, address, bytes);
   }
 }
 
@@ -51,32 +44,42 @@ void CachingPool::abandon() noexcept {
   streams_.abandon();
 }
 
-// False where the sizes leave 64 bits: no device has that much.
-bool CachingPool::plan(uint64_t bytes, uint64_t alignment, uint32_t tag, Request* out) {
-  uint64_t rounded = 0, need = 0;
-  out->grant.requested = bytes;
-  if (!checked_round_up(bytes, kGranule, &rounded)) return false;
-  // A segment is aligned to the granule only, so a stricter request may have to skip some of it.
-  if (!checked_add(rounded, alignment - kGranule, &need)) return false;
-  out->small = need <= kSmallLimit;
-  out->segment_bytes = kSegmentUnit;
-  if (!out->small && !checked_round_up(need, kSegmentUnit, &out->segment_bytes)) return false;
-  out->grant = {bytes, rounded, tag};
-  out->alignment = alignment;
-  return true;
+void CachingPool::Turn::enter() {
+  pool_.mutex_.lock();
+  if (pool_.books_ == Books::kShared) return pool_.shared_lock_.lock();
+  pool_.streams_.for_each([](PoolStream& stream) { stream.front.lock->lock(); });
 }
 
-Status CachingPool::allocate(StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag,
+void CachingPool::Turn::leave() {
+  pool_.figures_.settle();
+  if (pool_.books_ == Books::kShared) {
+    pool_.shared_lock_.unlock();
+  } else {
+    pool_.streams_.for_each([](PoolStream& stream) {
+      stream.front.figures->settle();
+      stream.front.lock->unlock();
+    });
+  }
+  pool_.mutex_.unlock();
+}
+
+// ---- The short way ------------------------------------------------------------------------------
+
+Status CachingPool::allocate(StreamRef ref, uint64_t bytes, uint64_t alignment, uint32_t tag,
                              void** out) {
   Request request;
-  request.stream_id = stream.id;
-  const bool possible = plan(bytes, alignment, tag, &request);
+  request.stream_id = ref.id;
+  const bool possible = BlockHeap::shape(bytes, alignment, &request.shape);
+  request.grant = {bytes, request.shape.bytes, tag};
+  if (void* cached = possible ? allocate_cached(ref, request) : nullptr; cached != nullptr) {
+    return *out = cached, Status();
+  }
   {
     Turn turn(*this);
     if (!possible) return out_of_memory(turn, request);
     collect_ties();
-    request.stream = streams_.meet(stream);
-    store_.prepare(2);
+    request.stream = meet(ref);
+    if (request.stream != nullptr) drain(*request.stream);
     Block* block = find(request);
     if (block == nullptr) {
       if (request.stream != nullptr) {
@@ -91,112 +94,158 @@ Status CachingPool::allocate(StreamRef stream, uint64_t bytes, uint64_t alignmen
       }
       MR_TRY(poll());
       block = find(request);
+      if (block == nullptr) block = take_back(request);
     }
-    if (block != nullptr) return *out = hand_out(*block, request), Status();
+    if (block != nullptr) {
+      block = &heap_.claim(*block, request.stream, request.shape);
+      heap_.prepare(*block, request.shape);
+      return *out = hand_out(*block, request), Status();
+    }
   }
   return allocate_slowly(&request, out);
 }
 
-// What may be handed out without further ado.
-Block* CachingPool::find(const Request& request) const {
-  const uint64_t bytes = request.grant.bytes;
-  for (const bool small : {request.small, !request.small}) {
-    if (small != request.small && !request.any_segment) break;
-    Block* block = nullptr;
-    if (request.stream != nullptr) {
-      block = request.stream->cached.best(small, bytes, request.alignment);
-    }
-    if (block == nullptr) block = idle_.best(small, bytes, request.alignment);
-    if (block != nullptr) return block;
+// A block of this very size that the stream has freed before, or null.
+void* CachingPool::allocate_cached(StreamRef ref, const Request& request) noexcept {
+  PoolStream* stream =
+      ref.seat != nullptr ? ref.seat->pool.load(std::memory_order_acquire) : nullptr;
+  if (stream == nullptr || stream->pool != this) return nullptr;
+  StreamFront& front = stream->front;
+  const std::lock_guard lock(*front.lock);
+  if (stream->id != ref.id) return nullptr;  // it serves another stream by now
+  Block* block = front.cached.pop(class_of(request.shape.bytes));
+  if (block == nullptr) return nullptr;
+  if (gap_to(block->address, request.shape.alignment) != 0) {
+    front.cached.insert(*block);
+    return nullptr;
   }
-  return nullptr;
-}
-
-// Cuts the request out of a free block. What is left before and behind keeps the block's owner. The
-// store holds two blocks.
-void* CachingPool::hand_out(Block& block, const Request& request) noexcept {
-  FreeBlocks& list = list_of(block);
-  list.remove(block);
-  Block* taken = &block;
-  if (const uint64_t gap = gap_to(block.address, request.alignment); gap > 0) {
-    taken = &split(block, gap);
-    list.insert(block);
-  }
-  if (taken->bytes > request.grant.bytes) list.insert(split(*taken, request.grant.bytes));
-  taken->state = BlockState::kAllocated;
-  taken->uses.owner = request.stream;
-  taken->active = true;
-  taken->grant = request.grant;
-  live_.insert(*taken);
-  figures_.granted(request.grant);
-  return taken->address;
-}
-
-// Shortens the block to `bytes` and returns the rest, which is in no list.
-Block& CachingPool::split(Block& block, uint64_t bytes) noexcept {
-  Block& rest = *store_.get();
-  rest.address = block.address + bytes;
-  rest.bytes = block.bytes - bytes;
-  rest.segment = block.segment;
-  rest.before = &block;
-  rest.after = block.after;
-  rest.state = block.state;
-  rest.active = false;
-  rest.uses.owner = block.uses.owner;
-  if (rest.after != nullptr) rest.after->before = &rest;
-  block.bytes = bytes;
-  block.after = &rest;
-  return rest;
-}
-
-FreeBlocks& CachingPool::list_of(const Block& block) noexcept {
-  return block.uses.owner != nullptr ? block.uses.owner->cached : idle_;
-}
-
-// Puts a block that is in no list among the free ones, merged with its free neighbours.
-Block& CachingPool::make_free(Block& block, PoolStream* owner) noexcept {
-  block.state = BlockState::kFree;
-  block.active = false;
-  block.uses.owner = owner;
-  const auto merges = [owner](const Block* other) {
-    return other != nullptr && other->state == BlockState::kFree && other->uses.owner == owner;
-  };
-  FreeBlocks& list = list_of(block);
-  if (merges(block.after)) {
-    list.remove(*block.after);
-    absorb(block, *block.after);
-  }
-  Block* whole = &block;
-  if (merges(block.before)) {
-    whole = block.before;
-    list.remove(*whole);
-    absorb(*whole, block);
-  }
-  list.insert(*whole);
-  return *whole;
-}
-
-void CachingPool::absorb(Block& block, Block& after) noexcept {
-  block.bytes += after.bytes;
-  block.after = after.after;
-  if (block.after != nullptr) block.after->before = &block;
-  store_.put(after);
+  block->state = BlockState::kAllocated;
+  block->active = true;
+  ++block->generation;
+  block->grant = request.grant;
+  front.figures->granted(request.grant);
+  front.figures->settle();
+  return block->address;
 }
 
 Status CachingPool::free(StreamRef ref, void* address) {
+  return free_block(ref, [this, address]() -> Block* { return live_at(address); });
+}
+
+// `find` gives the allocated block that is meant, or null; it is called under a front's lock or
+// all.
+template <class Find>
+Status CachingPool::free_block(StreamRef ref, Find&& find) {
+  PoolStream* seated =
+      ref.seat != nullptr ? ref.seat->pool.load(std::memory_order_acquire) : nullptr;
+  if (seated != nullptr && seated->pool == this) {
+    bool captured = false;
+    MR_TRY(may_be_captured(ref, &captured));
+    StreamFront& front = seated->front;
+    const std::lock_guard lock(*front.lock);
+    if (seated->id == ref.id && !captured) {
+      Block* block = find();
+      if (block != nullptr && block->uses.owner == seated && block->uses.none_but_owner()) {
+        block->state = BlockState::kCached;
+        block->active = false;
+        front.cached.insert(*block);
+        front.figures->freed(block->grant);
+        front.figures->finished(block->bytes);
+        front.figures->settle();
+        return {};
+      }
+    }
+  }
   Turn turn(*this);
-  Block* block = live_.find(address);
+  Block* block = find();
   if (block == nullptr) return not_allocated();
-  PoolStream* stream = streams_.meet(ref);
+  PoolStream* stream = meet(ref);
   if (stream != nullptr) return close(*block, *stream);
   // The caller knows it to be idle, whoever used it.
-  live_.remove(*block);
-  figures_.freed(block->grant);
-  figures_.finished(block->bytes);
+  leave_live(*block);
+  figures_of(*block).finished(block->bytes);
   block->uses.users.clear();
   drop_fences(*block);
-  make_free(*block, nullptr);
+  heap_.make_free(*block, nullptr);
   return {};
+}
+
+// Asks the device only where a capture may have begun without anybody here being told.
+Status CachingPool::may_be_captured(StreamRef ref, bool* out) {
+  const uint32_t joined = ref.seat->joined.load(std::memory_order_relaxed);
+  if (!ref.seat->exposed.load(std::memory_order_relaxed) &&
+      joined == ref.seat->left.load(std::memory_order_relaxed)) {
+    return *out = false, Status();
+  }
+  CaptureInfo info;
+  MR_TRY(backend_.capture_info(device_, ref.native, &info));
+  *out = info.state != CaptureState::kNone;
+  if (!*out) ref.seat->left.store(joined, std::memory_order_relaxed);
+  return {};
+}
+
+// ---- With all locks -----------------------------------------------------------------------------
+
+PoolStream* CachingPool::meet(StreamRef ref) {
+  bool fresh = false;
+  PoolStream* stream = streams_.meet(ref, &fresh);
+  if (stream == nullptr) return nullptr;
+  if (fresh) {
+    StreamFront& front = stream->front;
+    stream->pool = this;
+    const bool shared = books_ == Books::kShared;
+    front.lock = shared ? &shared_lock_ : &front.own_lock;
+    front.figures = shared ? &figures_ : &front.own_figures;
+    if (!shared) front.lock->lock();  // as all others are
+  }
+  if (ref.seat != nullptr) ref.seat->pool.store(stream, std::memory_order_release);
+  return stream;
+}
+
+// What may be handed out without further ado.
+Block* CachingPool::find(const Request& request) {
+  Block* block = request.stream != nullptr ? heap_.find(request.stream, request.shape) : nullptr;
+  return block != nullptr ? block : heap_.find(nullptr, request.shape);
+}
+
+// The heap is prepared for it.
+void* CachingPool::hand_out(Block& block, const Request& request) noexcept {
+  Block& taken = heap_.take(block, request.shape);
+  taken.uses.owner = request.stream;
+  taken.active = true;
+  taken.grant = request.grant;
+  figures_of(taken).granted(request.grant);
+  return taken.address;
+}
+
+Block* CachingPool::live_at(const void* address) const noexcept {
+  Block* block = heap_.find_address(address);
+  const bool live =
+      block != nullptr && block->address == address && block->state == BlockState::kAllocated;
+  return live ? block : nullptr;
+}
+
+// It was allocated, and will be free or pending.
+void CachingPool::leave_live(Block& block) noexcept {
+  heap_.forget_address(block);
+  figures_of(block).freed(block.grant);
+}
+
+// What a block counts in follows its owner, so that every set of books adds up.
+Figures& CachingPool::figures_of(const Block& block) noexcept {
+  return block.uses.owner != nullptr ? *block.uses.owner->front.figures : figures_;
+}
+
+void CachingPool::drain(PoolStream& stream) noexcept {
+  while (Block* block = stream.front.cached.any()) {
+    stream.front.cached.remove(*block);
+    heap_.forget_address(*block);
+    heap_.make_free(*block, &stream);
+  }
+}
+
+void CachingPool::drain_all() noexcept {
+  streams_.for_each([this](PoolStream& stream) { drain(stream); });
 }
 
 // Frees a block in the order of `stream`. Work of other streams is fenced now; of one that is
@@ -228,17 +277,17 @@ Status CachingPool::close(Block& block, PoolStream& stream) {
   std::vector<Fence*>& fences = block.uses.fences;
   fences.reserve(fences.size() + closing.fences.size());
 
-  live_.remove(block);
-  figures_.freed(block.grant);
+  leave_live(block);
+  Figures& figures = figures_of(block);
   drop_reached(block);
   users.swap(closing.late);
   fences.insert(fences.end(), closing.fences.begin(), closing.fences.end());
   block.ties = static_cast<uint32_t>(closing.ties.size());
   closing.fences.clear();
   closing.ties.clear();
+  figures.finished(block.bytes);
   if (settled(block)) {
-    figures_.finished(block.bytes);
-    make_free(block, &stream);
+    heap_.make_free(block, &stream);
   } else {
     make_pending(block, &stream, true);
   }
@@ -269,9 +318,9 @@ Status CachingPool::tie(Block& block, PoolStream& stream, Closing* closing) {
 
 Status CachingPool::use(StreamRef ref, void* address) {
   Turn turn(*this);
-  Block* block = live_.find(address);
+  Block* block = live_at(address);
   if (block == nullptr) return not_allocated();
-  PoolStream* stream = streams_.meet(ref);
+  PoolStream* stream = meet(ref);
   if (stream == nullptr || stream == block->uses.owner) return {};
   if (!contains(block->uses.users, stream)) block->uses.users.push_back(stream);
   return {};
@@ -283,8 +332,13 @@ void CachingPool::stats(mr_memory_stats* out) {
   // lost, which the next call that can fail reports.
   (void)poll();
   figures_.settle();
+  Figures sum = figures_;
+  if (books_ == Books::kPerStream) {
+    streams_.for_each([&sum](const PoolStream& stream) { sum.add(stream.front.own_figures); });
+    sum.settle();
+  }
   const uint32_t struct_size = out->struct_size;
-  *out = figures_.read();
+  *out = sum.read();
   out->struct_size = struct_size;
   out->limit_bytes = limit_;
 }
@@ -293,6 +347,10 @@ void CachingPool::reset_peaks() {
   Turn turn(*this);
   figures_.settle();
   figures_.reset_peaks();
+  streams_.for_each([](PoolStream& stream) {
+    stream.front.figures->settle();
+    stream.front.figures->reset_peaks();
+  });
 }
 
 }  // namespace mr

@@ -1,13 +1,15 @@
 // A stream-ordered cache over one device.
 //
 // Memory freed on a stream is reusable by that stream's later work at once: no event, no wait.
-// Another stream gets it only behind a fence. Where a request is not met from the stream's own free
-// blocks or from idle ones, it climbs a ladder, cheapest step first:
+// Another stream gets it only behind a fence. What a stream frees and allocates again in the same
+// size takes the short way, through the stream's front (caching_pool.cpp). Where a request is not
+// met from there, from the stream's own free blocks or from idle ones, it climbs a ladder, cheapest
+// step first:
 //
 //   1  freed memory whose fences have been reached meanwhile
-//   2  a new segment from the device, within the limit
+//   2  more memory from the device, within the limit
 //   3  memory that is still in use elsewhere, with a wait enqueued on the taker
-//   4  idle segments go back to the device to make room for a new one
+//   4  idle memory goes back to the device to make room for what is asked for
 //   5  queued work is waited for; then 1 and 4 again
 //
 // New memory comes before a wait (3), because a wait couples two streams that the caller kept
@@ -17,8 +19,7 @@
 #include <memory>
 #include <mutex>
 
-#include "memory/address_index.h"
-#include "memory/block.h"
+#include "memory/block_heap.h"
 #include "memory/capture_tie.h"
 #include "memory/figures.h"
 #include "memory/pool.h"
@@ -28,7 +29,11 @@ namespace mr {
 
 class CachingPool final : public Pool {
  public:
-  CachingPool(Backend& backend, int device, uint64_t limit_bytes);
+  // Either one lock and one set of books for all streams, with exact peaks; or one of each for
+  // every stream, so that threads on streams of their own do not meet, with peaks that are upper
+  // bounds.
+  enum class Books { kShared, kPerStream };
+  CachingPool(Backend& backend, int device, uint64_t limit_bytes, Books books = Books::kShared);
   // Waits for queued work, then gives everything back, live allocations included.
   ~CachingPool() override;
 
@@ -50,31 +55,27 @@ class CachingPool final : public Pool {
 
   struct Request {
     Grant grant;
-    uint64_t alignment = kGranule;
-    uint64_t segment_bytes = 0;  // a new segment for it
-    bool small = false;
-    bool any_segment = false;  // look in segments of the other size too
+    Shape shape;
     uint64_t stream_id = 0;
     PoolStream* stream = nullptr;
-    bool refused = false;  // the device had no segment
+    bool refused = false;  // the device had no room
     uint32_t domain = 0;   // what it said
     int32_t native = 0;
   };
 
-  // What waiting or giving back could yield.
-  struct Prospect {
-    uint64_t releasable = 0;   // bytes in segments without a block in use
-    uint64_t longest_run = 0;  // largest range without a block in use
-  };
-
   // caching_pool.cpp
-  static bool plan(uint64_t bytes, uint64_t alignment, uint32_t tag, Request* out);
-  Block* find(const Request& request) const;
+  void* allocate_cached(StreamRef ref, const Request& request) noexcept;
+  template <class Find>
+  Status free_block(StreamRef ref, Find&& find);
+  Status may_be_captured(StreamRef ref, bool* out);
+  PoolStream* meet(StreamRef ref);
+  Block* find(const Request& request);
   void* hand_out(Block& block, const Request& request) noexcept;
-  Block& split(Block& block, uint64_t bytes) noexcept;
-  Block& make_free(Block& block, PoolStream* owner) noexcept;
-  void absorb(Block& block, Block& after) noexcept;
-  FreeBlocks& list_of(const Block& block) noexcept;
+  Block* live_at(const void* address) const noexcept;
+  void leave_live(Block& block) noexcept;
+  void drain(PoolStream& stream) noexcept;
+  void drain_all() noexcept;
+  Figures& figures_of(const Block& block) noexcept;
   Status close(Block& block, PoolStream& stream);
   Status tie(Block& block, PoolStream& stream, Closing* closing);
 
@@ -94,58 +95,70 @@ class CachingPool final : public Pool {
   // caching_pool_ladder.cpp
   Status allocate_slowly(Request* request, void** out);
   Status climb(Turn& turn, Request* request, SetAside* aside, Block** out);
-  Status grow(Turn& turn, Request* request, SetAside* aside, Block** out);
   Status borrow(const Request& request, Block** out);
+  bool fits(const Block& pending, const Shape& shape) const;
   Block* pending_for(const Request& request, bool of_others) const;
+  Block* take_back(const Request& request);
   Status donated_to(const Request& request, Block** out);
   Status trim_and_grow(Turn& turn, Request* request, SetAside* aside, Block** out);
   Status wait_for_work(Turn& turn);
   Status shrink(Turn& turn, uint64_t target_bytes);
-  void give_back(Turn& turn, uint64_t target_bytes) noexcept;
-  Prospect prospect(bool after_waiting) const;
+  BlockHeap::Prospect prospect(bool after_waiting) const;
   bool makes_room(const Request& request, uint64_t releasable);
   Status out_of_memory(Turn& turn, const Request& request);
+
+  // caching_pool_supply.cpp
+  Status grow(Turn& turn, Request* request, SetAside* aside, Block** out);
+  Status plan(Turn& turn, const Request& request, BlockHeap::Growth* out);
+  Status supply(BlockHeap::Growth* growth) noexcept;
+  void give_back(Turn& turn, uint64_t target_bytes) noexcept;
+  void release(const std::vector<Piece>& pieces) noexcept;
 
   Backend& backend_;
   const int device_;
   // Held by whoever takes memory from the device, gives it back or waits for it, so that hits of
   // other threads need not. Taken before mutex_; no callback needs it.
   std::mutex slow_mutex_;
-  std::mutex mutex_;  // guards all that follows; let go around calls that may wait for the device
+  // With the locks of all fronts, guards all that follows; let go around calls that may wait for
+  // the device. A front's lock alone guards the front, its figures, and the blocks that its stream
+  // owns and that are allocated or cached; and whoever holds one may read the map of addresses.
+  std::mutex mutex_;
+  SpinLock shared_lock_;  // the lock of all fronts, where they share one
+  const Books books_;
 
   uint64_t limit_;
+  bool paged_;
   bool abandoned_ = false;
   Figures figures_;
-  BlockStore store_;
-  Chain<Segment> segments_;
-  AddressIndex<Block> live_;  // allocated blocks
-  FreeBlocks idle_;           // free blocks without an owner
+  BlockHeap heap_;
   Chain<Block> pending_;
   StreamFences streams_;
   std::shared_ptr<TieInbox> inbox_;
 };
 
-// Holds the pool's lock; the figures are settled whenever it is let go.
+// Holds all of the pool's locks; the figures are settled whenever they are let go.
 class CachingPool::Turn {
  public:
-  explicit Turn(CachingPool& pool) : pool_(pool), lock_(pool.mutex_) {}
-  ~Turn() { pool_.figures_.settle(); }
-  // Runs `body` without the lock.
+  explicit Turn(CachingPool& pool) : pool_(pool) { enter(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { leave(); }
+  // Runs `body` without the locks.
   template <class Body>
   auto pause(Body&& body) {
-    struct Relock {
-      std::unique_lock<std::mutex>& lock;
-      ~Relock() { lock.lock(); }
+    struct Again {
+      Turn& turn;
+      ~Again() { turn.enter(); }
     };
-    pool_.figures_.settle();
-    lock_.unlock();
-    const Relock relock{lock_};
+    leave();
+    const Again again{*this};
     return body();
   }
 
  private:
+  void enter();
+  void leave();
   CachingPool& pool_;
-  std::unique_lock<std::mutex> lock_;
 };
 
 }  // namespace mr

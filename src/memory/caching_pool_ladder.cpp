@@ -4,16 +4,29 @@
 #include "memory/caching_pool.h"
 
 namespace mr {
+namespace {
+
+uint64_t in_units(uint64_t bytes) {
+  return (bytes + BlockHeap::kUnit - 1) & ~(BlockHeap::kUnit - 1);
+}
+
+bool is_smaller(const Block& a, const Block& b) {
+  return a.bytes != b.bytes ? a.bytes < b.bytes : a.address < b.address;
+}
+
+}  // namespace
 
 Status CachingPool::allocate_slowly(Request* request, void** out) {
   std::lock_guard slow(slow_mutex_);
   Turn turn(*this);
-  // The new segment's block, and two to cut with.
-  SetAside aside(store_, 3);
+  // The new memory's block, and those that it is cut with.
+  SetAside aside(heap_.store(), 8);
   Block* block = nullptr;
   MR_TRY(climb(turn, request, &aside, &block));
   if (block == nullptr) return out_of_memory(turn, *request);
   aside.give_back();
+  block = &heap_.claim(*block, request->stream, request->shape);
+  heap_.prepare(*block, request->shape);
   *out = hand_out(*block, *request);
   return {};
 }
@@ -22,55 +35,25 @@ Status CachingPool::allocate_slowly(Request* request, void** out) {
 // the lock is not let go.
 Status CachingPool::climb(Turn& turn, Request* request, SetAside* aside, Block** out) {
   request->stream = streams_.find(request->stream_id);
+  drain_all();
   MR_TRY(poll());
   if ((*out = find(*request)) != nullptr) return {};
   MR_TRY(grow(turn, request, aside, out));
   if (*out != nullptr) return {};
-  // Others may have freed memory meanwhile, and a block of the other kind of segment will do now.
-  request->any_segment = true;
+  // Others may have freed memory meanwhile.
+  drain_all();
   if ((*out = find(*request)) != nullptr) return {};
   MR_TRY(borrow(*request, out));
   if (*out != nullptr) return {};
   MR_TRY(trim_and_grow(turn, request, aside, out));
   if (*out != nullptr) return {};
-  const Prospect hope = prospect(true);
-  const uint64_t run = request->grant.bytes + (request->alignment - kGranule);
-  if (hope.longest_run < run && !makes_room(*request, hope.releasable)) return {};
+  const BlockHeap::Prospect hope = prospect(true);
+  if (hope.longest_run < request->shape.need() && !makes_room(*request, hope.releasable)) return {};
   MR_TRY(wait_for_work(turn));
   request->stream = streams_.find(request->stream_id);
+  drain_all();
   if ((*out = find(*request)) != nullptr) return {};
   return trim_and_grow(turn, request, aside, out);
-}
-
-// A new segment, as one idle block. *out stays null if the limit or the device has no room.
-Status CachingPool::grow(Turn& turn, Request* request, SetAside* aside, Block** out) {
-  const uint64_t bytes = request->segment_bytes;
-  if (limit_ != 0 && (bytes > limit_ || figures_.reserved() > limit_ - bytes)) return {};
-  auto segment = std::make_unique<Segment>();
-  void* address = nullptr;
-  const Status status =
-      turn.pause([&] { return backend_.reserve(device_, MemoryKind::kDevice, bytes, &address); });
-  request->stream = streams_.find(request->stream_id);
-  if (status.code == MR_OUT_OF_DEVICE_MEMORY || status.code == MR_OUT_OF_HOST_MEMORY) {
-    request->refused = true;
-    request->domain = status.domain;
-    request->native = status.native;
-    return {};
-  }
-  MR_TRY(status);
-  aside->give_back();
-  Block& block = *store_.get();
-  block.address = static_cast<char*>(address);
-  block.bytes = bytes;
-  block.segment = segment.get();
-  segment->address = block.address;
-  segment->bytes = bytes;
-  segment->small = request->small;
-  segment->first = &block;
-  segments_.push_back(*segment.release());
-  figures_.taken(bytes);
-  *out = &make_free(block, nullptr);
-  return {};
 }
 
 // Memory that queued work of other streams still uses: the request's stream waits for that work, so
@@ -82,6 +65,8 @@ Status CachingPool::borrow(const Request& request, Block** out) {
   if (block == nullptr) block = pending_for(request, true);
   if (block == nullptr) return {};
   PoolStream* const owner = block->uses.owner;
+  const bool pending = block->state == BlockState::kPending;
+  if (pending) heap_.prepare_freed(*block, request.stream, request.shape);
   Fence* mark = nullptr;
   if (owner != nullptr && owner != request.stream) {
     MR_TRY(streams_.mark(*owner, &mark));
@@ -97,10 +82,10 @@ Status CachingPool::borrow(const Request& request, Block** out) {
     if (status.ok()) status = streams_.wait(*request.stream, *fence);
   }
   MR_TRY(status);
-  if (block->state == BlockState::kPending) {
+  if (pending) {
     drop_fences(*block);
     leave_pending(*block);
-    block = &make_free(*block, request.stream);
+    block = &heap_.make_free(*block, request.stream);
   }
   *out = block;
   return {};
@@ -108,17 +93,46 @@ Status CachingPool::borrow(const Request& request, Block** out) {
 
 // The best fit among pending blocks that the request's stream owns, or nobody; or of others.
 Block* CachingPool::pending_for(const Request& request, bool of_others) const {
-  const uint64_t bytes = request.grant.bytes;
   Block* best = nullptr;
   for (Block* block = pending_.first(); block != nullptr; block = block->later) {
     const PoolStream* owner = block->uses.owner;
     const bool others = owner != nullptr && owner != request.stream;
     if (others != of_others || (owner != nullptr && owner->gone)) continue;
-    if (block->ties != 0 || !block->uses.users.empty() || block->bytes < bytes) continue;
-    if (block->bytes - bytes < gap_to(block->address, request.alignment)) continue;
-    if (best == nullptr || BySizeThenAddress()(block, best)) best = block;
+    if (!fits(*block, request.shape)) continue;
+    if (best == nullptr || is_smaller(*block, *best)) best = block;
   }
   return best;
+}
+
+// Once its fences are reached. A small request takes a small block, or a large one that it can make
+// a chunk of.
+bool CachingPool::fits(const Block& pending, const Shape& shape) const {
+  const bool chunked = pending.segment->chunk != nullptr;
+  const uint64_t bytes = shape.small && !chunked ? BlockHeap::kChunkBytes : shape.bytes;
+  if (chunked && !shape.small) return false;
+  if (pending.ties != 0 || !pending.uses.users.empty() || pending.bytes < bytes) return false;
+  return pending.bytes - bytes >= gap_to(pending.address, shape.alignment);
+}
+
+// What waits for the request's own stream alone, as while another thread waits for all work, may be
+// used there at once.
+Block* CachingPool::take_back(const Request& request) {
+  if (request.stream == nullptr) return nullptr;
+  Block* best = nullptr;
+  for (Block* block = pending_.first(); block != nullptr; block = block->later) {
+    const std::vector<Fence*>& fences = block->uses.fences;
+    const PoolStream* owner = block->uses.owner;
+    if ((owner != nullptr && owner != request.stream) || !fits(*block, request.shape)) continue;
+    const bool own = std::all_of(fences.begin(), fences.end(), [&request](const Fence* fence) {
+      return fence->stream == request.stream;
+    });
+    if (own && (best == nullptr || is_smaller(*block, *best))) best = block;
+  }
+  if (best == nullptr) return nullptr;
+  heap_.prepare_freed(*best, request.stream, request.shape);
+  drop_fences(*best);
+  leave_pending(*best);
+  return &heap_.make_free(*best, request.stream);
 }
 
 // The best fit among the free blocks of other streams that are not capturing.
@@ -126,35 +140,33 @@ Status CachingPool::donated_to(const Request& request, Block** out) {
   Status status;
   streams_.for_each([&](PoolStream& stream) {
     if (&stream == request.stream || stream.gone || !status.ok()) return;
-    for (const bool small : {false, true}) {
-      Block* block = stream.cached.best(small, request.grant.bytes, request.alignment);
-      if (block == nullptr || (*out != nullptr && !BySizeThenAddress()(block, *out))) continue;
-      CaptureInfo capture;
-      status = streams_.capture(stream, &capture);
-      if (!status.ok() || capture.state != CaptureState::kNone) return;
-      *out = block;
-    }
+    Block* block = heap_.find(&stream, request.shape);
+    if (block == nullptr || (*out != nullptr && !is_smaller(*block, **out))) return;
+    CaptureInfo capture;
+    status = streams_.capture(stream, &capture);
+    if (!status.ok() || capture.state != CaptureState::kNone) return;
+    *out = block;
   });
   return status;
 }
 
-// Gives idle segments back where that makes room for a new one, and takes it.
+// Gives idle memory back where that makes room for a new one, and takes it.
 Status CachingPool::trim_and_grow(Turn& turn, Request* request, SetAside* aside, Block** out) {
   // Twice, because the limit may have hidden that the device has no room either.
   for (int attempt = 0; attempt < 2 && *out == nullptr; ++attempt) {
     const uint64_t idle = prospect(false).releasable;
     if (idle == 0 || !makes_room(*request, idle)) return {};
-    give_back(turn, request->refused ? 0 : limit_ - request->segment_bytes);
+    give_back(turn, request->refused ? 0 : limit_ - in_units(request->shape.bytes));
     MR_TRY(grow(turn, request, aside, out));
     if (*out != nullptr) figures_.retried();
   }
   return {};
 }
 
-// Would giving `releasable` bytes back leave room for the request's segment? Where it would not,
+// Would giving `releasable` bytes back leave room for what the request needs? Where it would not,
 // the cache is left alone.
 bool CachingPool::makes_room(const Request& request, uint64_t releasable) {
-  const uint64_t bytes = request.segment_bytes;
+  const uint64_t bytes = in_units(paged_ ? request.shape.bytes : request.shape.need());
   if (limit_ != 0 && (bytes > limit_ || figures_.reserved() - releasable > limit_ - bytes)) {
     return false;
   }
@@ -165,23 +177,20 @@ bool CachingPool::makes_room(const Request& request, uint64_t releasable) {
 
 // What could go back to the device, or be merged, now or once queued work is done. Streams that are
 // capturing are not asked about, so the latter may promise too much.
-CachingPool::Prospect CachingPool::prospect(bool after_waiting) const {
-  const auto is_unused = [&](const Block& block) {
+BlockHeap::Prospect CachingPool::prospect(bool after_waiting) const {
+  const auto is_unused = [after_waiting](const Block& block) {
     if (block.state == BlockState::kFree) {
       return block.uses.owner == nullptr || (after_waiting && !block.uses.owner->gone);
     }
     return after_waiting && block.state == BlockState::kPending && block.ties == 0;
   };
-  Prospect out;
-  for (const Segment* segment = segments_.first(); segment != nullptr; segment = segment->later) {
-    uint64_t run = 0;
-    for (const Block* block = segment->first; block != nullptr; block = block->after) {
-      run = is_unused(*block) ? run + block->bytes : 0;
-      if (run > out.longest_run) out.longest_run = run;
+  return heap_.prospect([&is_unused](const Block& block) {
+    if (block.state != BlockState::kChunk) return is_unused(block);
+    for (const Block* at = block.inside->first; at != nullptr; at = at->after) {
+      if (!is_unused(*at)) return false;
     }
-    if (run == segment->bytes) out.releasable += run;
-  }
-  return out;
+    return true;
+  });
 }
 
 // Waits until all work that cached memory waits for is done, but for streams that are capturing.
@@ -208,38 +217,6 @@ Status CachingPool::wait_for_work(Turn& turn) {
   return poll();
 }
 
-// Gives idle segments back, oldest first, until at most `target_bytes` are reserved.
-void CachingPool::give_back(Turn& turn, uint64_t target_bytes) noexcept {
-  Chain<Segment> victims;
-  uint64_t left = figures_.reserved();
-  for (Segment* segment = segments_.first(); segment != nullptr && left > target_bytes;) {
-    Segment* next = segment->later;
-    Block& block = *segment->first;
-    if (block.bytes == segment->bytes && block.state == BlockState::kFree &&
-        block.uses.owner == nullptr) {
-      idle_.remove(block);
-      store_.put(block);
-      segments_.remove(*segment);
-      victims.push_back(*segment);
-      left -= segment->bytes;
-    }
-    segment = next;
-  }
-  if (victims.empty()) return;
-  turn.pause([&] {
-    for (Segment* segment = victims.first(); segment != nullptr; segment = segment->later) {
-      backend_.release(device_, MemoryKind::kDevice, segment->address, segment->bytes);
-    }
-    return 0;
-  });
-  // Counted as reserved until now: the limit holds for what the device has not got back.
-  while (Segment* segment = victims.first()) {
-    victims.remove(*segment);
-    figures_.returned(segment->bytes);
-    delete segment;
-  }
-}
-
 Status CachingPool::trim(uint64_t target_bytes, uint64_t* out_reserved) {
   std::lock_guard slow(slow_mutex_);
   Turn turn(*this);
@@ -258,6 +235,7 @@ Status CachingPool::set_limit(uint64_t limit_bytes) {
 
 // Waits first if that is needed, so that a failure comes before anything was given back.
 Status CachingPool::shrink(Turn& turn, uint64_t target_bytes) {
+  drain_all();
   MR_TRY(poll());
   const uint64_t reserved = figures_.reserved();
   const uint64_t idle = prospect(false).releasable;

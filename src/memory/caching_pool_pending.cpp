@@ -10,6 +10,7 @@ void CachingPool::make_pending(Block& block, PoolStream* owner, bool active) noe
   block.state = BlockState::kPending;
   block.active = active;
   block.uses.owner = owner;
+  if (active) figures_.lingers(block.bytes);
   pending_.push_back(block);
 }
 
@@ -38,7 +39,7 @@ bool CachingPool::settled(const Block& block) const {
 void CachingPool::free_if_settled(Block& block) noexcept {
   if (!settled(block)) return;
   leave_pending(block);
-  make_free(block, block.uses.owner);
+  heap_.make_free(block, block.uses.owner);
 }
 
 // Graphs that went away since the last call let go of their blocks. Makes no driver call.
@@ -91,8 +92,8 @@ Status CachingPool::fence_late() {
 // and what else the blocks wait for, they are idle. Free blocks stay inactive throughout. Does
 // nothing while the stream is capturing.
 Status CachingPool::fence_owned(PoolStream& stream) {
-  bool any = !stream.cached.empty();
-  stream.cached.for_each([](Block& block) { block.uses.fences.reserve(1); });
+  bool any = !stream.free.empty();
+  stream.free.for_each([](Block& block) { block.uses.fences.reserve(1); });
   for (Block* block = pending_.first(); block != nullptr; block = block->later) {
     if (block->ties != 0 || block->uses.owner != &stream) continue;
     block->uses.fences.reserve(block->uses.fences.size() + 1);
@@ -113,10 +114,10 @@ Status CachingPool::fence_owned(PoolStream& stream) {
 // The free blocks of the stream wait for `point` only (null: for nothing) and have no owner any
 // more. Each has room for a fence.
 void CachingPool::take_over(PoolStream& stream, Fence* point) noexcept {
-  while (Block* block = stream.cached.any()) {
-    stream.cached.remove(*block);
+  while (Block* block = stream.free.any()) {
+    heap_.remove_free(*block);
     if (point == nullptr) {
-      make_free(*block, nullptr);
+      heap_.make_free(*block, nullptr);
       continue;
     }
     block->uses.fences.push_back(point);
@@ -129,20 +130,18 @@ void CachingPool::retire(StreamRef ref) noexcept {
   Turn turn(*this);
   PoolStream* stream = streams_.find(ref.id);
   if (stream == nullptr) return;
+  if (ref.seat != nullptr) ref.seat->pool.store(nullptr, std::memory_order_relaxed);
+  drain(*stream);
   stream->gone = false;
   Fence* point = nullptr;
   if (!streams_.last_point(*stream, &point)) {
     stream->gone = true;
     return;
   }
-  const auto for_each_block = [this](auto&& visit) {
-    for (Segment* segment = segments_.first(); segment != nullptr; segment = segment->later) {
-      for (Block* block = segment->first; block != nullptr; block = block->after) visit(*block);
-    }
-  };
   if (point != nullptr) {
     try {
-      for_each_block([](Block& block) { block.uses.fences.reserve(block.uses.fences.size() + 1); });
+      heap_.for_each_block(
+          [](Block& block) { block.uses.fences.reserve(block.uses.fences.size() + 1); });
     } catch (const std::bad_alloc&) {
       // No room to note the fence everywhere, so it is waited for instead.
       (void)streams_.finish(*point);
@@ -151,7 +150,7 @@ void CachingPool::retire(StreamRef ref) noexcept {
     }
   }
   take_over(*stream, point);
-  for_each_block([&](Block& block) { streams_.replace(&block.uses, *stream, point); });
+  heap_.for_each_block([&](Block& block) { streams_.replace(&block.uses, *stream, point); });
   if (point != nullptr) streams_.release(*point);
   for (Block* block = pending_.first(); block != nullptr;) {
     Block* next = block->later;
@@ -159,6 +158,11 @@ void CachingPool::retire(StreamRef ref) noexcept {
     block = next;
   }
   streams_.drop(*stream);
+  if (books_ == Books::kPerStream) {
+    figures_.add(stream->front.own_figures);
+    stream->front.own_figures = {};
+    stream->front.lock->unlock();  // the turn knows it no more
+  }
 }
 
 }  // namespace mr

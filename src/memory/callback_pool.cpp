@@ -79,7 +79,7 @@ Status CallbackPool::allocate(StreamRef ref, uint64_t bytes, uint64_t alignment,
     return invalid("config.allocate", "returned an address that is not aligned as asked");
   }
   loan->uses.owner = streams_.find(ref.id);
-  figures_.taken(loan->grant.bytes);
+  figures_.taken(loan->grant.bytes, 1);
   figures_.granted(loan->grant);
   figures_.settle();
   *out = loan->address;

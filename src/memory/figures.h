@@ -32,9 +32,9 @@ class Figures {
   uint64_t active() const { return active_; }
   const mr_memory_stats& read() const { return stats_; }
 
-  void taken(uint64_t bytes) {
+  void taken(uint64_t bytes, uint64_t calls) {
     reserved_ += bytes;
-    ++stats_.driver_allocations;
+    stats_.driver_allocations += calls;
   }
   void returned(uint64_t bytes) {
     reserved_ -= bytes;
@@ -56,6 +56,8 @@ class Figures {
     set_counter(tag, tag->current - grant.bytes);
     ++stats_.frees;
   }
+  // Freed memory that was counted as finished elsewhere is active here.
+  void lingers(uint64_t bytes) { active_ += bytes; }
   // No queued work can use these bytes any more, or only such as the next user is ordered behind.
   void finished(uint64_t bytes) { active_ -= bytes; }
   void retried() { ++stats_.retries; }
@@ -64,7 +66,20 @@ class Figures {
   void settle() {
     set_counter(&stats_.active, active_);
     set_counter(&stats_.reserved, reserved_);
-    set_counter(&stats_.inactive, reserved_ - active_);
+    // The books of one stream hold nothing that is reserved.
+    set_counter(&stats_.inactive, reserved_ > active_ ? reserved_ - active_ : 0);
+  }
+
+  // Counts what `other` counts too. A sum of peaks is an upper bound of the peak of the sum.
+  void add(const Figures& other) {
+    const mr_memory_stats& from = other.stats_;
+    add_counter(from.requested, &stats_.requested);
+    add_counter(from.allocated, &stats_.allocated);
+    add_counter(from.active, &stats_.active);
+    for (size_t i = 0; i < MR_TAG_COUNT; ++i) add_counter(from.tags[i], &stats_.tags[i]);
+    stats_.allocations += from.allocations;
+    stats_.frees += from.frees;
+    active_ += other.active_;
   }
 
   void reset_peaks() {
@@ -76,6 +91,11 @@ class Figures {
   }
 
  private:
+  static void add_counter(const mr_counter& from, mr_counter* to) {
+    to->current += from.current;
+    to->peak += from.peak;
+    to->total += from.total;
+  }
   mr_memory_stats stats_ = {};
   uint64_t active_ = 0;
   uint64_t reserved_ = 0;

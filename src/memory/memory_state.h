@@ -6,6 +6,7 @@
 // hit of another thread, or the callback itself, could need. Nothing here throws.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "backend/backend.h"
@@ -14,11 +15,25 @@
 
 namespace mr {
 
+struct PoolStream;
+
+// Where a stream's owner lets its memory keep what it knows of the stream, so that a call need not
+// look for it. On any thread.
+struct StreamSeat {
+  std::atomic<PoolStream*> pool{nullptr};
+  // Whether the application may capture the stream without a word to the library.
+  std::atomic<bool> exposed{true};
+  // How often the stream may have become part of a capture, and up to which of these times the
+  // device has said since that it is in none.
+  std::atomic<uint32_t> joined{0}, left{0};
+};
+
 // A stream as memory sees it. id 0 with a null handle: no stream; the memory is idle before and
-// after.
+// after. The seat may be null: then calls are slower.
 struct StreamRef {
   void* native = nullptr;
   uint64_t id = 0;
+  StreamSeat* seat = nullptr;
 };
 
 class PinnedMemory;

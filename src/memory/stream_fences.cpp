@@ -12,16 +12,23 @@ StreamFences::~StreamFences() {
   }
 }
 
-PoolStream* StreamFences::meet(StreamRef ref) {
+PoolStream* StreamFences::meet(StreamRef ref, bool* out_fresh) {
+  if (out_fresh != nullptr) *out_fresh = false;
   if (ref.id == 0) return nullptr;
   PoolStream* stream = find(ref.id);
   if (stream == nullptr) {
     // Room first, so that drop() needs none.
-    leaving_.reserve(leaving_.size() + streams_.size() + 1);
-    auto fresh = std::make_unique<PoolStream>();
-    fresh->id = ref.id;
-    fresh->native = ref.native;
-    stream = streams_.emplace(ref.id, std::move(fresh)).first->second.get();
+    const size_t all = leaving_.size() + streams_.size() + spare_streams_.size() + 1;
+    leaving_.reserve(all);
+    spare_streams_.reserve(all);
+    if (spare_streams_.empty()) spare_streams_.push_back(std::make_unique<PoolStream>());
+    const auto place = streams_.emplace(ref.id, nullptr).first;
+    place->second = std::move(spare_streams_.back());
+    spare_streams_.pop_back();
+    stream = place->second.get();
+    stream->id = ref.id;
+    stream->native = ref.native;
+    if (out_fresh != nullptr) *out_fresh = true;
   }
   stream->gone = false;
   return stream;
@@ -146,13 +153,17 @@ void StreamFences::replace(Uses* uses, PoolStream& stream, Fence* point) noexcep
 }
 
 void StreamFences::forget_left() noexcept {
-  std::erase_if(leaving_, [](const auto& stream) { return stream->fences.empty(); });
+  for (auto& stream : leaving_) {
+    if (stream->fences.empty()) spare_streams_.push_back(std::move(stream));
+  }
+  std::erase(leaving_, nullptr);
 }
 
 void StreamFences::drop(PoolStream& stream) noexcept {
   forget_left();
   const auto at = streams_.find(stream.id);
-  if (!stream.fences.empty()) leaving_.push_back(std::move(at->second));
+  stream.id = 0;
+  (stream.fences.empty() ? spare_streams_ : leaving_).push_back(std::move(at->second));
   streams_.erase(at);
 }
 

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "memory/block.h"
+#include "memory/block_heap.h"
 #include "memory/memory_state.h"
+#include "memory/spin_lock.h"
 
 namespace mr {
 
@@ -23,14 +24,27 @@ struct Fence {
   Fence* later = nullptr;
 };
 
+// Blocks that a stream freed and allocates again, without the pool's lock; on cache lines of its
+// own.
+struct alignas(128) StreamFront {
+  SpinLock own_lock;
+  SpinLock* lock = nullptr;  // its own, or one that all streams share
+  FreeBins<Block> cached;
+  Figures own_figures;
+  Figures* figures = nullptr;  // as with the lock
+};
+
+// Never freed while the pool lives, since a StreamSeat may still point at one: reused.
 struct PoolStream {
+  StreamFront front;
+  const void* pool = nullptr;  // that it belongs to
   uint64_t id = 0;
   void* native = nullptr;
   // It went away while it was captured, so nothing could be learnt about its work: what it cached
   // stays untouched until the same stream is met again.
   bool gone = false;
   Chain<Fence> fences;  // recorded, held, and not known to be reached
-  FreeBlocks cached;    // free blocks that it owns
+  OwnedBins free;       // free blocks that it owns
 };
 
 class StreamFences {
@@ -40,8 +54,8 @@ class StreamFences {
   // In a forked child: the events are the parent's.
   void abandon() { abandoned_ = true; }
 
-  // Null for id 0. Throws std::bad_alloc.
-  PoolStream* meet(StreamRef stream);
+  // Null for id 0. *out_fresh (may be null) says whether it was not known. Throws std::bad_alloc.
+  PoolStream* meet(StreamRef stream, bool* out_fresh = nullptr);
   PoolStream* find(uint64_t id) const;
   Status capture(const PoolStream& stream, CaptureInfo* out) const;
 
@@ -87,6 +101,7 @@ class StreamFences {
   bool abandoned_ = false;
   std::unordered_map<uint64_t, std::unique_ptr<PoolStream>> streams_;
   std::vector<std::unique_ptr<PoolStream>> leaving_;  // dropped, with fences outstanding
+  std::vector<std::unique_ptr<PoolStream>> spare_streams_;
   std::vector<std::unique_ptr<Fence>> all_;
   Chain<Fence> spare_;
   size_t outstanding_ = 0;

@@ -16,8 +16,7 @@ Status mr_buffer::create(mr_stream& stream, uint64_t bytes, uint32_t kind, uint3
   if (bytes > 0 && kind == MR_MEMORY_PINNED) {
     MR_TRY(context.memory().allocate_pinned(bytes, &buffer->data_));
   } else if (bytes > 0) {
-    MR_TRY(context.watch(
-        context.memory().allocate({stream.native(), stream.id()}, bytes, 0, tag, &buffer->data_)));
+    MR_TRY(context.watch(context.memory().allocate(stream.ref(), bytes, 0, tag, &buffer->data_)));
   }
   *out = std::move(buffer);
   return {};
@@ -36,7 +35,7 @@ mr_buffer::~mr_buffer() {
 // here.
 void mr_buffer::free_device_memory() noexcept {
   mr_memory& memory = context().memory();
-  const Status freed = memory.free({stream_->native(), stream_->id()}, data_);
+  const Status freed = memory.free(stream_->ref(), data_);
   if (freed.code != MR_OUT_OF_HOST_MEMORY) return;
   bool idle = stream_->synchronize().ok();
   for (const Ref<mr_stream>& user : users_) idle = user->synchronize().ok() && idle;
@@ -56,7 +55,7 @@ Status mr_buffer::use(mr_stream& stream) {
     if (user.get() == &stream) return {};
   }
   users_.reserve(users_.size() + 1);
-  MR_TRY(context().memory().use({stream.native(), stream.id()}, data_));
+  MR_TRY(context().memory().use(stream.ref(), data_));
   users_.push_back(Ref<mr_stream>::share(&stream));
   return {};
 }

@@ -92,6 +92,7 @@ Status mr_event::hold(mr_stream& stream) {
   // A stream that is not capturing joins the capture; the backend refuses where that has ended.
   // The application records a wrapped event itself, perhaps within this very capture.
   const bool external = capturing && recorded_in == 0 && recorded_here_;
+  if (!capturing && (recorded_in != 0 || !recorded_here_)) stream.may_have_joined();
   return stream.noted(
       there.watch(there.backend().wait_event(there.device(), stream.native(), native_, external)));
 }

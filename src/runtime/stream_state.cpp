@@ -72,6 +72,7 @@ Status mr_stream::create(mr_context& context, const mr_stream_config& config, Re
   MR_TRY(context.backend().make_stream(context.device(), context.backend_options(), config.priority,
                                        &stream->native_));
   stream->owned_ = true;
+  stream->seat_.exposed.store(false, std::memory_order_relaxed);
   stream->context_ = Ref<mr_context>::share(&context);  // so that a failure below drops the stream
   MR_TRY(stream->set_up(context, config));
   *out = std::move(stream);
@@ -101,13 +102,13 @@ mr_stream::~mr_stream() {
     return;
   }
   mr::Backend& backend = context_->backend();
-  const StreamRef ref{native_, id_};
+  const StreamRef here = ref();
   if (owned_) (void)context_->watch(backend.synchronize_stream(context_->device(), native_));
   staging_.reset();
   if (own_scratch_ != nullptr) {
-    (void)context_->memory().free(owned_ ? StreamRef{} : ref, own_scratch_);
+    (void)context_->memory().free(owned_ ? StreamRef{} : here, own_scratch_);
   }
-  if (id_ != 0) context_->memory().retire(ref);
+  if (id_ != 0) context_->memory().retire(here);
   if (owned_) backend.drop_stream(context_->device(), native_);
 }
 
@@ -195,6 +196,7 @@ Status mr_stream::begin_capture(mr_graph_pool* pool) {
     return noted(
         mr::error(MR_CAPTURE_VIOLATION, "the stream is being captured already").about("stream"));
   }
+  may_have_joined();
   MR_TRY(context_->watch(context_->backend().begin_capture(context_->device(), native_)));
   CaptureInfo capture;
   MR_TRY(context_->watch(context_->backend().capture_info(context_->device(), native_, &capture)));

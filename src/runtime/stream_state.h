@@ -23,6 +23,11 @@ struct mr_stream final : mr::Object {
   mr_context& context() const { return *context_; }
   void* native() const { return native_; }
   uint64_t id() const { return id_; }  // unique for the process, never reused
+  mr::StreamRef ref() { return {native_, id_, &seat_}; }
+  // From now on the application may capture the stream without a word to the library.
+  void expose() { seat_.exposed.store(true, std::memory_order_relaxed); }
+  // It may have become part of a capture.
+  void may_have_joined() { seat_.joined.fetch_add(1, std::memory_order_relaxed); }
 
   // Scratch of at least `bytes` for a call that is about to be enqueued; no allocation.
   mr::Status scratch(uint64_t bytes, void** out);
@@ -74,6 +79,7 @@ struct mr_stream final : mr::Object {
   bool owned_ = false;
   bool listed_ = false;  // in the context's list
   uint64_t id_ = 0;
+  mr::StreamSeat seat_;
 
   void* own_scratch_ = nullptr;
   uint64_t own_scratch_bytes_ = 0;

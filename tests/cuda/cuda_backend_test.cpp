@@ -155,6 +155,32 @@ TEST_SUITE("with devices" * doctest::skip(std::getenv("FAKE_CUDA") != nullptr)) 
     CHECK_FALSE(done);
   }
 
+  TEST_CASE_FIXTURE(Fixture, "R22: memory by pages: mapped whole with access, or not at all") {
+    constexpr uint64_t kPage = uint64_t{2} << 20;
+    CHECK(backend.page_bytes(0) == kPage);
+    void* range = nullptr;
+    REQUIRE(backend.reserve_range(0, 8 * kPage, &range).ok());
+    uint64_t handle = 99;
+    for (const char* call : {"cuMemCreate", "cuMemMap", "cuMemSetAccess"}) {
+      CAPTURE(std::string(call));
+      const auto before = driver().calls;
+      driver().fail[call] = CUDA_ERROR_OUT_OF_MEMORY;
+      CHECK(backend.map(0, range, kPage, &handle).code == MR_OUT_OF_DEVICE_MEMORY);
+      CHECK(handle == 99);
+      const auto made = [&](const char* name) {
+        const auto at = before.find(name);
+        return driver().calls[name] - (at == before.end() ? 0 : at->second);
+      };
+      const bool created = std::string(call) != "cuMemCreate";
+      CHECK(made("cuMemRelease") == (created ? 1 : 0));
+      CHECK(made("cuMemUnmap") == (std::string(call) == "cuMemSetAccess" ? 1 : 0));
+    }
+    REQUIRE(backend.map(0, range, kPage, &handle).ok());
+    backend.unmap(0, range, kPage, handle);
+    backend.release_range(0, range, 8 * kPage);
+    CHECK(here().depth == 0);
+  }
+
   TEST_CASE_FIXTURE(Fixture, "memory, its figures, and what is pinned") {
     void* out = nullptr;
     REQUIRE(backend.reserve(0, MemoryKind::kDevice, 64, &out).ok());

@@ -98,6 +98,26 @@ CUresult mem_free_host(void*) { return unsafe("cuMemFreeHost"); }
 CUresult mem_get_info(size_t* free_bytes, size_t* total) {
   return *free_bytes = 3, *total = 4, unsafe("cuMemGetInfo");
 }
+CUresult mem_get_granularity(size_t* out, const CUmemAllocationProp*,
+                             CUmemAllocationGranularity_flags) {
+  return *out = size_t{2} << 20, called("cuMemGetAllocationGranularity");
+}
+CUresult address_reserve(CUdeviceptr* out, size_t, size_t, CUdeviceptr, unsigned long long) {
+  return *out = 0x40000000, unsafe("cuMemAddressReserve");
+}
+CUresult address_free(CUdeviceptr, size_t) { return unsafe("cuMemAddressFree"); }
+CUresult mem_create(CUmemGenericAllocationHandle* out, size_t, const CUmemAllocationProp*,
+                    unsigned long long) {
+  return *out = 7, unsafe("cuMemCreate");
+}
+CUresult mem_release(CUmemGenericAllocationHandle) { return unsafe("cuMemRelease"); }
+CUresult mem_map(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long) {
+  return unsafe("cuMemMap");
+}
+CUresult mem_unmap(CUdeviceptr, size_t) { return unsafe("cuMemUnmap"); }
+CUresult mem_set_access(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) {
+  return unsafe("cuMemSetAccess");
+}
 CUresult pointer_get_attributes(unsigned, CUpointer_attribute*, void** data, CUdeviceptr) {
   std::memcpy(data[0], &state().pointer_type, 4);
   std::memcpy(data[1], &state().pointer_managed, 1);
@@ -222,6 +242,14 @@ const std::map<std::string, void*>& table() {
       {"cuMemFreeHost", as_symbol(mem_free_host)},
       {"cuMemGetInfo", as_symbol(mem_get_info)},
       {"cuPointerGetAttributes", as_symbol(pointer_get_attributes)},
+      {"cuMemGetAllocationGranularity", as_symbol(mem_get_granularity)},
+      {"cuMemAddressReserve", as_symbol(address_reserve)},
+      {"cuMemAddressFree", as_symbol(address_free)},
+      {"cuMemCreate", as_symbol(mem_create)},
+      {"cuMemRelease", as_symbol(mem_release)},
+      {"cuMemMap", as_symbol(mem_map)},
+      {"cuMemUnmap", as_symbol(mem_unmap)},
+      {"cuMemSetAccess", as_symbol(mem_set_access)},
       {"cuMemcpyHtoDAsync", as_symbol(not_called)},
       {"cuMemcpyDtoHAsync", as_symbol(not_called)},
       {"cuMemcpyDtoDAsync", as_symbol(not_called)},

@@ -12,7 +12,7 @@ char* at(const Piece& piece) { return static_cast<char*>(piece.address); }
 
 }  // namespace
 
-TEST_CASE("sizes round to 256 bytes, and figures say both") {
+TEST_CASE("sizes round to 256 bytes or 1/64, and figures say both") {
   PoolFixture f;
   const StreamRef a = f.device.stream();
   const struct {
@@ -23,7 +23,9 @@ TEST_CASE("sizes round to 256 bytes, and figures say both") {
               {257, 512},
               {kMiB - 1, kMiB},
               {kMiB, kMiB},
-              {kMiB + 1, kMiB + 256}};
+              {16 * kKiB + 1, 16 * kKiB + 256},
+              {32 * kKiB + 1, 32 * kKiB + 512},
+              {kMiB + 1, kMiB + 16 * kKiB}};
   uint64_t requested = 0, allocated = 0;
   for (const auto& row : rows) {
     f.take(a, row.bytes);
@@ -32,47 +34,72 @@ TEST_CASE("sizes round to 256 bytes, and figures say both") {
     CHECK(f.stats().requested.current == requested);
     CHECK(f.stats().allocated.current == allocated);
   }
-  CHECK(f.stats().allocations == 7);
+  CHECK(f.stats().allocations == 9);
 }
 
-TEST_CASE("segments: 2 MiB for small requests, multiples of 2 MiB for large ones") {
+TEST_CASE("the device is asked for multiples of 2 MiB, no more than needed") {
   const struct {
-    uint64_t bytes, alignment, segment;
-  } rows[] = {{1, 256, 2 * kMiB},
-              {kMiB, 256, 2 * kMiB},
-              {kMiB + 1, 256, 2 * kMiB},
-              {2 * kMiB, 256, 2 * kMiB},
-              {2 * kMiB + 1, 256, 4 * kMiB},
-              {100 * kMiB, 256, 100 * kMiB},
-              {1, 2 * kMiB, 2 * kMiB},
-              {512, 2 * kMiB, 4 * kMiB},  // what may have to be skipped counts
-              {2 * kMiB, 2 * kMiB, 4 * kMiB}};
+    uint64_t bytes, alignment, mapped, whole;  // by pages, or in one piece
+  } rows[] = {{1, 256, 2 * kMiB, 2 * kMiB},
+              {kMiB, 256, 2 * kMiB, 2 * kMiB},
+              {kMiB + 1, 256, 2 * kMiB, 2 * kMiB},
+              {2 * kMiB, 256, 2 * kMiB, 2 * kMiB},
+              {2 * kMiB + 1, 256, 4 * kMiB, 4 * kMiB},
+              {100 * kMiB, 256, 100 * kMiB, 100 * kMiB},
+              {512, 2 * kMiB, 2 * kMiB, 4 * kMiB},  // what may have to be skipped counts
+              {2 * kMiB, 2 * kMiB, 2 * kMiB, 4 * kMiB}};
   for (const auto& row : rows) {
     CAPTURE(row.bytes);
     CAPTURE(row.alignment);
-    PoolFixture f;
-    f.take(f.device.stream(), row.bytes, row.alignment);
-    CHECK(f.device.held == row.segment);
+    for (const bool paged : {true, false}) {
+      PoolFixture f(0, 1024 * kMiB, paged);
+      f.take(f.device.stream(), row.bytes, row.alignment);
+      CHECK(f.device.held == (paged ? row.mapped : row.whole));
+    }
   }
 }
 
-TEST_CASE("small requests do not nibble at large segments while they can grow") {
-  PoolFixture f(10 * kMiB);
+TEST_CASE("a large request comes in few pieces, a small one in small pieces") {
+  PoolFixture f(0, 4096 * kMiB);
   const StreamRef a = f.device.stream();
-  f.give(a, f.take(a, 8 * kMiB));
-  const Piece small = f.take(a, 256);
-  CHECK(f.stats().reserved.current == 10 * kMiB);
-  const Piece again = f.take(a, 8 * kMiB);
-  CHECK(f.stats().reserved.current == 10 * kMiB);
-  f.give(a, again);
-  // At the limit they do.
-  const Piece rest = f.take(a, 2 * kMiB - 256), more = f.take(a, 256);
-  CHECK(f.stats().reserved.current == 10 * kMiB);
-  CHECK(f.device.counts.releases == 0);
-  for (const Piece& piece : {small, rest, more}) f.give(a, piece);
+  f.take(a, 8 * kMiB);
+  CHECK(f.device.counts.reserves == 4);
+  f.take(a, 1024 * kMiB);
+  CHECK(f.device.counts.reserves == 8);
 }
 
-TEST_CASE("best fit takes the smallest block that fits, the lowest among equals") {
+TEST_CASE("R7: a request a little larger than what is free extends it") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  void* address = nullptr;
+  for (uint64_t i = 1; i <= 400; ++i) {
+    const Piece piece = f.take(a, i * 256 * kKiB);
+    f.work(a, piece);
+    f.give(a, piece);
+    if (address == nullptr) address = piece.address;
+    CHECK(piece.address == address);
+  }
+  CHECK(f.stats().reserved.current == 100 * kMiB);
+  CHECK(f.stats().reserved.total == 100 * kMiB);
+}
+
+TEST_CASE("R5: small requests borrow from the same pages as large ones, and give them back") {
+  PoolFixture f;
+  const StreamRef a = f.device.stream();
+  f.give(a, f.take(a, 2 * kMiB));
+  const Piece half = f.take(a, 512 * kKiB);
+  CHECK(f.stats().reserved.current == 2 * kMiB);
+  std::vector<Piece> small;
+  for (uint64_t bytes = 1; bytes <= 32 * kKiB; bytes *= 2) small.push_back(f.take(a, bytes));
+  CHECK(f.stats().reserved.current == 2 * kMiB);
+  f.verify();
+  for (const Piece& piece : small) f.give(a, piece);
+  f.give(a, half);
+  f.take(a, 2 * kMiB);
+  CHECK(f.stats().reserved.current == 2 * kMiB);
+}
+
+TEST_CASE("the smallest block that fits is taken, the latest freed among equals") {
   PoolFixture f;
   const StreamRef a = f.device.stream();
   const uint64_t sizes[] = {4096, 1024, 2048, 1024, 8192};
@@ -82,8 +109,8 @@ TEST_CASE("best fit takes the smallest block that fits, the lowest among equals"
     fences[i] = f.take(a, 256);  // keeps neighbours from merging
   }
   for (const Piece& piece : pieces) f.give(a, piece);
-  CHECK(f.take(a, 1024).address == pieces[1].address);
-  CHECK(f.take(a, 1000).address == pieces[3].address);
+  CHECK(f.take(a, 1024).address == pieces[3].address);
+  CHECK(f.take(a, 1000).address == pieces[1].address);
   CHECK(f.take(a, 1024).address == pieces[2].address);
   CHECK(f.take(a, 1024).address == at(pieces[2]) + 1024);
   CHECK(f.take(a, 4097).address == pieces[4].address);
@@ -95,9 +122,13 @@ TEST_CASE("neighbours merge in every order") {
   for (const auto& order : orders) {
     PoolFixture f(2 * kMiB);
     const StreamRef a = f.device.stream();
-    const Piece pieces[3] = {f.take(a, 512), f.take(a, 1024), f.take(a, 2 * kMiB - 1536)};
-    for (const int i : order) f.give(a, pieces[i]);
-    CHECK(f.take(a, 2 * kMiB).address == pieces[0].address);
+    for (const uint64_t unit : {uint64_t{256}, 512 * kKiB}) {
+      const Piece pieces[3] = {f.take(a, unit), f.take(a, 2 * unit), f.take(a, unit)};
+      for (const int i : order) f.give(a, pieces[i]);
+      const Piece all = f.take(a, 2 * kMiB);
+      CHECK(all.address == pieces[0].address);
+      f.give(a, all);
+    }
   }
 }
 
@@ -114,11 +145,11 @@ TEST_CASE("alignment: every power of two up to 2 MiB, and the gap stays usable")
     CHECK(f.take(a, 1000, alignment).address == x.address);  // refitted exactly
     f.verify();
   }
-  PoolFixture f;
+  PoolFixture f(0, 1024 * kMiB, false);
   const StreamRef a = f.device.stream();
-  const Piece x = f.take(a, 256, 64 * kKiB);
-  const Piece y = f.take(a, 256);
-  CHECK(at(y) < at(x));  // in the gap before it
+  const Piece x = f.take(a, 64 * kKiB, kMiB);
+  const Piece y = f.take(a, 900 * kKiB), z = f.take(a, 900 * kKiB);
+  CHECK((at(y) < at(x)) != (at(z) < at(x)));  // one is in the gap before it
   CHECK(f.device.counts.reserves == 1);
 }
 
@@ -210,7 +241,7 @@ TEST_CASE("no stream: only idle memory is handed out, and what comes back is idl
   f.work(a, f.take(a, kMiB + 1));
   const Piece z = f.take(b, kMiB);
   f.work(b, z);
-  CHECK(z.address == y.address);
+  CHECK(f.device.counts.waits == 0);
 }
 
 TEST_CASE("M14: no stream, at the limit: what is busy is waited for") {
@@ -232,6 +263,7 @@ TEST_CASE("pieces of several streams merge when they are waited for") {
   PoolFixture f(4 * kMiB);
   const StreamRef a = f.device.stream(), b = f.device.stream(), c = f.device.stream();
   f.give({}, f.take({}, 4 * kMiB));
+  const uint64_t reserves = f.device.counts.reserves;
   const Piece x = f.take(a, 3 * kMiB / 2), y = f.take(b, 3 * kMiB / 2);
   f.take(c, kMiB);  // keeps the segment from going back
   f.work(a, x);
@@ -241,7 +273,7 @@ TEST_CASE("pieces of several streams merge when they are waited for") {
   const Piece z = f.take(c, 3 * kMiB);
   CHECK(z.address == x.address);
   f.work(c, z);
-  CHECK(f.device.counts.reserves == 1);
+  CHECK(f.device.counts.reserves == reserves);
 }
 
 TEST_CASE("memory of others comes after growth, and with a wait") {
@@ -258,7 +290,8 @@ TEST_CASE("memory of others comes after growth, and with a wait") {
   CHECK(f.device.counts.waits == 1);
   f.work(b, z);
   f.work(b, y);
-  const Piece rest = f.take(a, 2 * kMiB - 256);  // what was not taken is still the donor's
+  // What was not taken is still the donor's: all but a chunk for small blocks.
+  const Piece rest = f.take(a, 2 * kMiB - 256 * kKiB);
   f.work(a, rest);
   CHECK(f.device.counts.waits == 1);
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -36,7 +37,8 @@ extern thread_local int inside_fake;
 
 class FakeBackend final : public mr::Backend {
  public:
-  explicit FakeBackend(uint64_t capacity = uint64_t{1} << 30);
+  static constexpr uint64_t kPage = uint64_t{2} << 20;
+  explicit FakeBackend(uint64_t capacity = uint64_t{1} << 30, bool paged = true);
   ~FakeBackend() override;
 
   // ---- For the test.
@@ -60,7 +62,11 @@ class FakeBackend final : public mr::Backend {
   // Called at the start of reserve(), release() and synchronize_event(), without the fake's lock.
   std::function<void()> on_slow_call;
 
+  uint64_t addresses = uint64_t{1} << 46;  // of which ranges can be had
+  const bool paged;                        // whether memory comes in pieces that are mapped
+
   struct Counts {
+    uint64_t ranges = 0;  // of addresses, which are no memory
     uint64_t reserves = 0, releases = 0, events = 0, records = 0, waits = 0, queries = 0;
     uint64_t synchronisations = 0, captures_asked = 0;
     // All but questions about capture.
@@ -86,6 +92,11 @@ class FakeBackend final : public mr::Backend {
   Status make_libraries(int, const mr::BackendOptions&, std::unique_ptr<mr::Libraries>*) override;
   Status reserve(int, MemoryKind kind, size_t bytes, void** out) override;
   void release(int, MemoryKind kind, void* address, size_t bytes) noexcept override;
+  uint64_t page_bytes(int) const override { return paged ? kPage : 0; }
+  Status reserve_range(int, uint64_t bytes, void** out) override;
+  void release_range(int, void* address, uint64_t bytes) noexcept override;
+  Status map(int, void* address, uint64_t bytes, uint64_t* out_handle) override;
+  void unmap(int, void* address, uint64_t bytes, uint64_t handle) noexcept override;
   Status memory_info(int, uint64_t* out_free, uint64_t* out_total) override;
   bool is_pinned(int, const void*) override { return true; }
   Status make_stream(int, const mr::BackendOptions&, int, void** out) override;
@@ -130,6 +141,7 @@ class FakeBackend final : public mr::Backend {
     CaptureInfo capture;
     std::unique_ptr<Graph> graph;
     bool dead = false;
+    mr::StreamSeat seat;
   };
   struct Event {
     Clock clock;
@@ -147,6 +159,8 @@ class FakeBackend final : public mr::Backend {
     std::lock_guard<std::recursive_mutex> lock;
   };
 
+  Status take(uint64_t bytes, uint64_t* sum);
+  void check_unused(void* address, uint64_t bytes);
   Status count();
   Stream& known(void* native, const char* what);
   uint64_t enqueue(Stream& stream, Point waits_for);
@@ -167,6 +181,12 @@ class FakeBackend final : public mr::Backend {
   std::unordered_map<uint64_t, std::vector<Access>> pages_;  // of 2 MiB
   std::vector<std::string> hazards_;
   uint64_t next_address_ = 0x700000000100;
+  uint64_t next_handle_ = 1;
+  std::map<uint64_t, uint64_t> ranges_;  // by address: bytes
+  struct Mapping {
+    uint64_t bytes, handle;
+  };
+  std::map<uint64_t, Mapping> mapped_;  // by address
   uint64_t next_capture_ = 1;
   uint64_t calls_ = 0, fail_at_ = 0;
   mr_status failure_ = MR_DEVICE_ERROR;

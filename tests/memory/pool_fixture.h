@@ -33,8 +33,10 @@ inline bool same_figures(mr_memory_stats a, mr_memory_stats b) {
 }
 
 struct PoolFixture {
-  explicit PoolFixture(uint64_t limit = 0, uint64_t capacity = 1024 * kMiB)
-      : device(capacity), pool(device, 0, limit) {}
+  // The device of a fixture maps memory by pages, unless it is told not to.
+  explicit PoolFixture(uint64_t limit = 0, uint64_t capacity = 1024 * kMiB, bool paged = true,
+                       mr::CachingPool::Books books = mr::CachingPool::Books::kShared)
+      : device(capacity, paged), pool(device, 0, limit, books) {}
   ~PoolFixture() { verify(); }
 
   Status try_take(StreamRef stream, uint64_t bytes, Piece* out, uint64_t alignment = 256) {

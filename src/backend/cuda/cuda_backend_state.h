@@ -32,6 +32,11 @@ class CudaBackend final : public Backend {
 
   Status reserve(int device, MemoryKind kind, size_t bytes, void** out) override;
   void release(int device, MemoryKind kind, void* address, size_t bytes) noexcept override;
+  uint64_t page_bytes(int device) const override;
+  Status reserve_range(int device, uint64_t bytes, void** out) override;
+  void release_range(int device, void* address, uint64_t bytes) noexcept override;
+  Status map(int device, void* address, uint64_t bytes, uint64_t* out_handle) override;
+  void unmap(int device, void* address, uint64_t bytes, uint64_t handle) noexcept override;
   Status memory_info(int device, uint64_t* out_free, uint64_t* out_total) override;
   bool is_pinned(int device, const void* address) override;
 

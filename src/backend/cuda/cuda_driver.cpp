@@ -69,6 +69,14 @@ void find_memory_calls(Finder& find, CudaDriver* out) {
   find("cuMemFreeHost", 2000, &out->mem_free_host);
   find("cuMemGetInfo", 3020, &out->mem_get_info);
   find("cuPointerGetAttributes", 7000, &out->pointer_get_attributes);
+  find("cuMemGetAllocationGranularity", 10020, &out->mem_get_granularity);
+  find("cuMemAddressReserve", 10020, &out->address_reserve);
+  find("cuMemAddressFree", 10020, &out->address_free);
+  find("cuMemCreate", 10020, &out->mem_create);
+  find("cuMemRelease", 10020, &out->mem_release);
+  find("cuMemMap", 10020, &out->mem_map);
+  find("cuMemUnmap", 10020, &out->mem_unmap);
+  find("cuMemSetAccess", 10020, &out->mem_set_access);
   find("cuMemcpyHtoDAsync", 3020, &out->copy_to_device);
   find("cuMemcpyDtoHAsync", 3020, &out->copy_to_host);
   find("cuMemcpyDtoDAsync", 3020, &out->copy_on_device);

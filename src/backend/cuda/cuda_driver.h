@@ -39,6 +39,14 @@ struct CudaDriver {
   PFN_cuMemFreeHost_v2000 mem_free_host = nullptr;
   PFN_cuMemGetInfo_v3020 mem_get_info = nullptr;
   PFN_cuPointerGetAttributes_v7000 pointer_get_attributes = nullptr;
+  PFN_cuMemGetAllocationGranularity_v10020 mem_get_granularity = nullptr;
+  PFN_cuMemAddressReserve_v10020 address_reserve = nullptr;
+  PFN_cuMemAddressFree_v10020 address_free = nullptr;
+  PFN_cuMemCreate_v10020 mem_create = nullptr;
+  PFN_cuMemRelease_v10020 mem_release = nullptr;
+  PFN_cuMemMap_v10020 mem_map = nullptr;
+  PFN_cuMemUnmap_v10020 mem_unmap = nullptr;
+  PFN_cuMemSetAccess_v10020 mem_set_access = nullptr;
   PFN_cuMemcpyHtoDAsync_v3020 copy_to_device = nullptr;
   PFN_cuMemcpyDtoHAsync_v3020 copy_to_host = nullptr;
   PFN_cuMemcpyDtoDAsync_v3020 copy_on_device = nullptr;

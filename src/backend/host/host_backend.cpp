@@ -7,6 +7,7 @@
 
 #include "backend/host/host_device.h"
 #include "backend/host/host_libraries.h"
+#include "backend/host/host_pages.h"
 #include "backend/host/host_stream.h"
 #include "backend/host/host_workers.h"
 #include "kernels/host/host_table.h"
@@ -74,6 +75,20 @@ class HostBackend final : public Backend {
     return {};
   }
   void release(int, MemoryKind, void* address, size_t) noexcept override { std::free(address); }
+  uint64_t page_bytes(int) const override { return 4096; }
+  Status reserve_range(int, uint64_t bytes, void** out) override {
+    return host_reserve_range(bytes, out);
+  }
+  void release_range(int, void* address, uint64_t bytes) noexcept override {
+    host_release_range(address, bytes);
+  }
+  Status map(int, void* address, uint64_t bytes, uint64_t* out_handle) override {
+    *out_handle = 0;
+    return host_map(address, bytes);
+  }
+  void unmap(int, void* address, uint64_t bytes, uint64_t) noexcept override {
+    host_unmap(address, bytes);
+  }
   Status memory_info(int, uint64_t* out_free, uint64_t* out_total) override {
     host_memory(out_free, out_total);
     return {};
