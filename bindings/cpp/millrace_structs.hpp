@@ -32,6 +32,10 @@ struct Initial<mr_memory_stats> {
   static mr_memory_stats value() { return MR_MEMORY_STATS_INIT; }
 };
 template <>
+struct Initial<mr_memory_block> {
+  static mr_memory_block value() { return MR_MEMORY_BLOCK_INIT; }
+};
+template <>
 struct Initial<mr_context_config> {
   static mr_context_config value() { return MR_CONTEXT_CONFIG_INIT; }
 };

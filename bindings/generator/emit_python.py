@@ -61,10 +61,12 @@ def _struct(model, struct):
 def declarations(model, functions):
     parts = [HEAD, "\n"]
     parts += [f"{c.name} = {c.value}\n" for c in model.constants.values()]
+    # A struct holds callbacks, and a callback takes pointers to structs: those are given as plain
+    # addresses, for ctypes.cast().
     for callback in model.callbacks.values():
-        types = ", ".join([_type(model, callback.ret)]
-                          + [_type(model, p.type) for p in callback.params])
-        parts.append(f"\n{callback.name} = CFUNCTYPE({types})")
+        types = [_type(model, t) for t in [callback.ret] + [p.type for p in callback.params]]
+        types = ["c_void_p" if t.startswith("POINTER(mr_") else t for t in types]
+        parts.append(f"\n{callback.name} = CFUNCTYPE({', '.join(types)})")
     parts.append("\n")
     parts += [_struct(model, struct) for struct in model.structs.values()]
     parts.append("\n\n# name: (result, arguments, whether it is fallible)\nFUNCTIONS = {\n")

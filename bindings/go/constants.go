@@ -70,14 +70,19 @@ const (
 
 // From millrace/memory.h.
 const (
-	MemoryDevice   = 0
-	MemoryPinned   = 1
-	TagOther       = 0
-	TagWeights     = 1
-	TagKV          = 2
-	TagActivations = 3
-	TagWorkspace   = 4
-	TagCount       = 5
+	MemoryDevice         = 0
+	MemoryPinned         = 1
+	TagOther             = 0
+	TagWeights           = 1
+	TagKV                = 2
+	TagActivations       = 3
+	TagWorkspace         = 4
+	TagCount             = 5
+	MemoryLockPerStream  = 1
+	MemoryPeaksAreBounds = 1
+	BlockFree            = 0
+	BlockAllocated       = 1
+	BlockPending         = 2
 )
 
 // From millrace/context.h.

@@ -117,12 +117,40 @@ type MemoryStats struct {
 	DeviceFree        uint64
 	DeviceTotal       uint64
 	External          uint64
+	Waits             uint64
+	TakenOver         uint64
+	LargestFree       uint64
+	GraphBytes        uint64
+	AddressBytes      uint64
 }
 
 // NewMemoryStats returns MR_MEMORY_STATS_INIT.
 func NewMemoryStats() MemoryStats {
 	return MemoryStats{
 		StructSize: uint32(unsafe.Sizeof(MemoryStats{})),
+	}
+}
+
+// MemoryBlock is mr_memory_block of millrace/memory.h.
+type MemoryBlock struct {
+	StructSize     uint32
+	Flags          uint32
+	SegmentAddress uintptr
+	SegmentBytes   uint64
+	Address        uintptr
+	Bytes          uint64
+	Requested      uint64
+	Stream         uint64
+	State          uint32
+	Tag            uint32
+	Graphs         uint32
+	Reserved       uint32
+}
+
+// NewMemoryBlock returns MR_MEMORY_BLOCK_INIT.
+func NewMemoryBlock() MemoryBlock {
+	return MemoryBlock{
+		StructSize: uint32(unsafe.Sizeof(MemoryBlock{})),
 	}
 }
 

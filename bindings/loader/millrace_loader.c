@@ -1172,3 +1172,39 @@ mr_status mr_abi_layout(uint32_t index, const char** out_struct, const char** ou
   }
   return api->abi_layout(index, out_struct, out_field, out_offset, out_size, err);
 }
+
+mr_status mr_memory_allocate_block(mr_memory* memory, mr_stream* stream, uint64_t bytes,
+                                   uint64_t alignment, uint32_t tag, mr_block* out_block,
+                                   void** out, mr_error* err) {
+  const mr_api* const api = mrl_api();
+  if (api == NULL || api->memory_allocate_block == NULL) {
+    return mrl_refuse(api, "mr_memory_allocate_block", err);
+  }
+  return api->memory_allocate_block(memory, stream, bytes, alignment, tag, out_block, out, err);
+}
+
+mr_status mr_memory_free_block(mr_memory* memory, mr_stream* stream, mr_block block,
+                               mr_error* err) {
+  const mr_api* const api = mrl_api();
+  if (api == NULL || api->memory_free_block == NULL) {
+    return mrl_refuse(api, "mr_memory_free_block", err);
+  }
+  return api->memory_free_block(memory, stream, block, err);
+}
+
+mr_status mr_memory_summary(mr_memory* memory, char* out, uint64_t capacity, uint64_t* out_length,
+                            mr_error* err) {
+  const mr_api* const api = mrl_api();
+  if (api == NULL || api->memory_summary == NULL) {
+    return mrl_refuse(api, "mr_memory_summary", err);
+  }
+  return api->memory_summary(memory, out, capacity, out_length, err);
+}
+
+mr_status mr_memory_visit(mr_memory* memory, mr_memory_visit_fn visit, void* user, mr_error* err) {
+  const mr_api* const api = mrl_api();
+  if (api == NULL || api->memory_visit == NULL) {
+    return mrl_refuse(api, "mr_memory_visit", err);
+  }
+  return api->memory_visit(memory, visit, user, err);
+}

@@ -62,6 +62,11 @@ MR_TAG_KV = 2
 MR_TAG_ACTIVATIONS = 3
 MR_TAG_WORKSPACE = 4
 MR_TAG_COUNT = 5
+MR_MEMORY_LOCK_PER_STREAM = 1
+MR_MEMORY_PEAKS_ARE_BOUNDS = 1
+MR_BLOCK_FREE = 0
+MR_BLOCK_ALLOCATED = 1
+MR_BLOCK_PENDING = 2
 MR_LOG_ERROR = 1
 MR_LOG_WARNING = 2
 MR_LOG_INFO = 3
@@ -100,6 +105,7 @@ MR_MATMUL_ADD_C = 1
 
 mr_allocate_fn = CFUNCTYPE(c_void_p, c_void_p, c_uint64, c_uint64, c_uint32, c_int32, c_void_p)
 mr_deallocate_fn = CFUNCTYPE(None, c_void_p, c_void_p, c_uint64, c_uint32, c_int32, c_void_p)
+mr_memory_visit_fn = CFUNCTYPE(None, c_void_p, c_void_p)
 mr_log_fn = CFUNCTYPE(None, c_void_p, c_int32, c_char_p, c_uint64)
 
 
@@ -228,11 +234,40 @@ class mr_memory_stats(Structure):
         ("device_free", c_uint64),
         ("device_total", c_uint64),
         ("external", c_uint64),
+        ("waits", c_uint64),
+        ("taken_over", c_uint64),
+        ("largest_free", c_uint64),
+        ("graph_bytes", c_uint64),
+        ("address_bytes", c_uint64),
     ]
 
     @classmethod
     def init(cls):
         """MR_MEMORY_STATS_INIT"""
+        s = cls()
+        s.struct_size = ctypes.sizeof(cls)
+        return s
+
+
+class mr_memory_block(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("segment_address", c_void_p),
+        ("segment_bytes", c_uint64),
+        ("address", c_void_p),
+        ("bytes", c_uint64),
+        ("requested", c_uint64),
+        ("stream", c_uint64),
+        ("state", c_uint32),
+        ("tag", c_uint32),
+        ("graphs", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+    @classmethod
+    def init(cls):
+        """MR_MEMORY_BLOCK_INIT"""
         s = cls()
         s.struct_size = ctypes.sizeof(cls)
         return s
@@ -772,6 +807,13 @@ FUNCTIONS = {
     "mr_abi_layout": (c_int32,
         [c_uint32, POINTER(c_char_p), POINTER(c_char_p), POINTER(c_uint32), POINTER(c_uint32),
          POINTER(mr_error)], True),
+    "mr_memory_allocate_block": (c_int32,
+        [c_void_p, c_void_p, c_uint64, c_uint64, c_uint32, POINTER(c_uint64), POINTER(c_void_p),
+         POINTER(mr_error)], True),
+    "mr_memory_free_block": (c_int32, [c_void_p, c_void_p, c_uint64, POINTER(mr_error)], True),
+    "mr_memory_summary": (c_int32,
+        [c_void_p, c_void_p, c_uint64, POINTER(c_uint64), POINTER(mr_error)], True),
+    "mr_memory_visit": (c_int32, [c_void_p, mr_memory_visit_fn, c_void_p, POINTER(mr_error)], True),
     "mr_get_api": (c_int32,
         [c_uint32, c_uint32, c_uint32, POINTER(c_void_p), POINTER(mr_error)], True),
 }
@@ -798,6 +840,7 @@ STRUCTS = [
     mr_memory_config,
     mr_counter,
     mr_memory_stats,
+    mr_memory_block,
     mr_context_config,
     mr_stream_config,
     mr_kernel_info,

@@ -216,6 +216,14 @@ typedef struct mr_api {
                              mr_error* err);
   mr_status (*abi_layout)(uint32_t index, const char** out_struct, const char** out_field,
                           uint32_t* out_offset, uint32_t* out_size, mr_error* err);
+  mr_status (*memory_allocate_block)(mr_memory* memory, mr_stream* stream, uint64_t bytes,
+                                     uint64_t alignment, uint32_t tag, mr_block* out_block,
+                                     void** out, mr_error* err);
+  mr_status (*memory_free_block)(mr_memory* memory, mr_stream* stream, mr_block block,
+                                 mr_error* err);
+  mr_status (*memory_summary)(mr_memory* memory, char* out, uint64_t capacity, uint64_t* out_length,
+                              mr_error* err);
+  mr_status (*memory_visit)(mr_memory* memory, mr_memory_visit_fn visit, void* user, mr_error* err);
 } mr_api;
 
 /* Whether the table behind `api` has the slot, e.g. MR_API_HAS(api, rmsnorm). */

@@ -29,9 +29,18 @@ typedef void* (*mr_allocate_fn)(void* user, uint64_t bytes, uint64_t alignment, 
 typedef void (*mr_deallocate_fn)(void* user, void* address, uint64_t bytes, uint32_t kind,
                                  int32_t ordinal, void* native_stream);
 
+/* Flags of mr_memory_config. Without it all streams share one lock and one set of books, and every
+ * figure is exact. With it each stream has its own, so that threads on streams of their own do not
+ * meet; what is current or total stays exact, but a peak is then the sum of each stream's own peak,
+ * an upper bound, which mr_memory_stats.flags says. The peak of reserved is exact in any case. */
+#define MR_MEMORY_LOCK_PER_STREAM 1u
+
+/* Flags of mr_memory_stats. */
+#define MR_MEMORY_PEAKS_ARE_BOUNDS 1u
+
 typedef struct mr_memory_config {
   uint32_t struct_size;
-  uint32_t flags;              /* 0 */
+  uint32_t flags;              /* MR_MEMORY_LOCK_PER_STREAM or 0 */
   uint32_t backend;            /* MR_BACKEND_... of probe.h; 0: the best device */
   int32_t ordinal;
   uint64_t limit_bytes;        /* most that may be reserved from the device; 0: no limit */
@@ -79,6 +88,19 @@ MR_API mr_status mr_memory_allocate(mr_memory* memory, mr_stream* stream, uint64
 MR_API mr_status mr_memory_free(mr_memory* memory, mr_stream* stream, void* address,
                                 mr_error* err) MR_NOEXCEPT;
 
+/* The name of one allocation, for callers that keep it: 0 is none. A freed name is not valid again
+ * while another allocation lives, unless the host application's own allocator serves. */
+typedef uint64_t mr_block;
+
+/* mr_memory_allocate_block() : mr_memory_allocate() that also names the allocation (*out_block; 0
+ * where *out is NULL). It may be freed by either function; by its name nothing is looked up.
+ * mr_memory_free_block() : as mr_memory_free(). INVALID_ARGUMENT for a name that is not in use. */
+MR_API mr_status mr_memory_allocate_block(mr_memory* memory, mr_stream* stream, uint64_t bytes,
+                                          uint64_t alignment, uint32_t tag, mr_block* out_block,
+                                          void** out, mr_error* err) MR_NOEXCEPT;
+MR_API mr_status mr_memory_free_block(mr_memory* memory, mr_stream* stream, mr_block block,
+                                      mr_error* err) MR_NOEXCEPT;
+
 /* mr_memory_use() : declares that `stream`, another than the one it was allocated on, works with the
  * memory; a later free waits for what is enqueued there at the time of the free. Without it the
  * caller orders the streams itself before freeing. [host] */
@@ -108,7 +130,7 @@ typedef struct mr_counter {
  *   requested <= allocated <= active <= reserved, and peak >= current for each. */
 typedef struct mr_memory_stats {
   uint32_t struct_size;
-  uint32_t flags;
+  uint32_t flags;                 /* MR_MEMORY_PEAKS_ARE_BOUNDS or 0 */
   mr_counter requested;           /* what callers asked for and have not freed */
   mr_counter allocated;           /* the same after rounding to blocks */
   mr_counter active;              /* allocated + freed memory that queued work may still use */
@@ -126,12 +148,18 @@ typedef struct mr_memory_stats {
   uint64_t device_free;           /* the driver's figures, read now; host: available memory */
   uint64_t device_total;
   uint64_t external;              /* total - free - reserved: other users, contexts, the driver */
+  uint64_t waits;                 /* waits enqueued on a stream so that it could take memory that
+                                     others still worked with */
+  uint64_t taken_over;            /* bytes that came so */
+  uint64_t largest_free;          /* bytes of the largest free block, idle or of any stream */
+  uint64_t graph_bytes;           /* freed, and kept because a graph may use it; part of active */
+  uint64_t address_bytes;         /* ranges of addresses set aside for growth; no memory */
 } mr_memory_stats;
 
 #define MR_MEMORY_STATS_INIT                                                                    \
   {sizeof(mr_memory_stats), 0u, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0},          \
    {0, 0, 0}, {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0, 0, 0,  \
-   0, 0}
+   0, 0, 0, 0, 0, 0, 0}
 
 /* A caller sets struct_size (and flags 0) only; the library fills up to that size. */
 
@@ -141,6 +169,45 @@ MR_API mr_status mr_memory_get_stats(mr_memory* memory, mr_memory_stats* out,
 
 /* mr_memory_reset_peaks() : peak = current for every counter; nothing else changes. [host] */
 MR_API mr_status mr_memory_reset_peaks(mr_memory* memory, mr_error* err) MR_NOEXCEPT;
+
+/* mr_memory_summary() : the figures as a page of text in English, one line each, which also says
+ * what the rest of the device's memory is used for. As mr_context_get_option() writes: at most
+ * `capacity` bytes with a NUL, cut if that is less; *out_length (may be NULL) receives the whole
+ * length without it. The text is for people: its form may change. [host] */
+MR_API mr_status mr_memory_summary(mr_memory* memory, char* out, uint64_t capacity,
+                                   uint64_t* out_length, mr_error* err) MR_NOEXCEPT;
+
+/* States of a block. */
+#define MR_BLOCK_FREE      0u
+#define MR_BLOCK_ALLOCATED 1u
+#define MR_BLOCK_PENDING   2u /* freed, but work of other streams or a graph may still use it */
+
+/* A block of memory as mr_memory_visit() shows it. Blocks tile their segment, which is a range that
+ * the device gave, without gaps. */
+typedef struct mr_memory_block {
+  uint32_t struct_size;
+  uint32_t flags;            /* 0 */
+  void* segment_address;
+  uint64_t segment_bytes;
+  void* address;
+  uint64_t bytes;
+  uint64_t requested;        /* as asked; 0 unless allocated */
+  uint64_t stream;           /* native id of the stream in whose order it is; 0: of none */
+  uint32_t state;            /* MR_BLOCK_... */
+  uint32_t tag;              /* MR_TAG_...; of the last allocation where it is not allocated */
+  uint32_t graphs;           /* how many captured graphs keep it */
+  uint32_t reserved;
+} mr_memory_block;
+
+#define MR_MEMORY_BLOCK_INIT {sizeof(mr_memory_block), 0u, NULL, 0, NULL, 0, 0, 0, 0u, 0u, 0u, 0u}
+
+/* Must not unwind, nor call the library. */
+typedef void (*mr_memory_visit_fn)(void* user, const mr_memory_block* block);
+
+/* mr_memory_visit() : calls visit(user, block) for every block of the memory at one moment, by
+ * segment, and by address within one. Other threads' calls wait meanwhile. [host] */
+MR_API mr_status mr_memory_visit(mr_memory* memory, mr_memory_visit_fn visit, void* user,
+                                 mr_error* err) MR_NOEXCEPT;
 
 /* ---- Buffers ---------------------------------------------------------------------------------- */
 

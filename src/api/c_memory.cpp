@@ -1,4 +1,5 @@
 #include "api/guard.h"
+#include "memory/memory_summary.h"
 #include "millrace/millrace.h"
 #include "runtime/buffer_state.h"
 
@@ -31,6 +32,28 @@ Status to_ref(mr_memory* memory, mr_stream* stream, StreamRef* out) {
   return {};
 }
 
+// Whether the short way may be tried: nothing about the handles needs a word. Everything else, each
+// error included, goes the long way.
+bool is_plain(const mr_memory* memory, const mr_stream* stream) noexcept {
+  return memory != nullptr && stream != nullptr && memory->kind() == ObjectKind::kMemory &&
+         stream->kind() == ObjectKind::kStream && &stream->context().memory() == memory &&
+         stream->context().is_alive();
+}
+
+Status allocate(mr_memory* memory, mr_stream* stream, uint64_t bytes, uint64_t alignment,
+                uint32_t tag, void** out, uint64_t* out_block) {
+  MR_TRY(check_memory(memory));
+  MR_TRY(mr::api::check_out(out, "out"));
+  StreamRef ref;
+  MR_TRY(to_ref(memory, stream, &ref));
+  void* address = nullptr;
+  uint64_t block = 0;
+  MR_TRY(noted(stream, memory->allocate(ref, bytes, alignment, tag, &address, &block)));
+  *out = address;
+  if (out_block != nullptr) *out_block = block;
+  return {};
+}
+
 }  // namespace
 
 mr_status mr_memory_create(const mr_memory_config* config, mr_memory** out,
@@ -54,25 +77,47 @@ void mr_memory_release(mr_memory* memory) noexcept {
 
 mr_status mr_memory_allocate(mr_memory* memory, mr_stream* stream, uint64_t bytes,
                              uint64_t alignment, uint32_t tag, void** out, mr_error* err) noexcept {
+  if (is_plain(memory, stream) && alignment == 0 && out != nullptr) {
+    if (void* hit = memory->allocate_cached(stream->ref(), bytes, tag, nullptr); hit != nullptr) {
+      return *out = hit, MR_OK;
+    }
+  }
+  return guard(err, [&] { return allocate(memory, stream, bytes, alignment, tag, out, nullptr); });
+}
+
+mr_status mr_memory_allocate_block(mr_memory* memory, mr_stream* stream, uint64_t bytes,
+                                   uint64_t alignment, uint32_t tag, mr_block* out_block,
+                                   void** out, mr_error* err) noexcept {
+  if (is_plain(memory, stream) && alignment == 0 && out != nullptr && out_block != nullptr) {
+    if (void* hit = memory->allocate_cached(stream->ref(), bytes, tag, out_block); hit != nullptr) {
+      return *out = hit, MR_OK;
+    }
+  }
   return guard(err, [&]() -> Status {
-    MR_TRY(check_memory(memory));
-    MR_TRY(mr::api::check_out(out, "out"));
-    StreamRef ref;
-    MR_TRY(to_ref(memory, stream, &ref));
-    void* address = nullptr;
-    MR_TRY(noted(stream, memory->allocate(ref, bytes, alignment, tag, &address)));
-    *out = address;
-    return {};
+    MR_TRY(mr::api::check_out(out_block, "out_block"));
+    return allocate(memory, stream, bytes, alignment, tag, out, out_block);
   });
 }
 
 mr_status mr_memory_free(mr_memory* memory, mr_stream* stream, void* address,
                          mr_error* err) noexcept {
+  if (is_plain(memory, stream) && memory->free_cached(stream->ref(), address)) return MR_OK;
   return guard(err, [&]() -> Status {
     MR_TRY(check_memory(memory));
     StreamRef ref;
     MR_TRY(to_ref(memory, stream, &ref));
     return noted(stream, memory->free(ref, address));
+  });
+}
+
+mr_status mr_memory_free_block(mr_memory* memory, mr_stream* stream, mr_block block,
+                               mr_error* err) noexcept {
+  if (is_plain(memory, stream) && memory->free_block_cached(stream->ref(), block)) return MR_OK;
+  return guard(err, [&]() -> Status {
+    MR_TRY(check_memory(memory));
+    StreamRef ref;
+    MR_TRY(to_ref(memory, stream, &ref));
+    return noted(stream, memory->free_block(ref, block));
   });
 }
 
@@ -120,6 +165,28 @@ mr_status mr_memory_reset_peaks(mr_memory* memory, mr_error* err) noexcept {
   return guard(err, [&]() -> Status {
     MR_TRY(check_memory(memory));
     memory->reset_peaks();
+    return {};
+  });
+}
+
+mr_status mr_memory_summary(mr_memory* memory, char* out, uint64_t capacity, uint64_t* out_length,
+                            mr_error* err) noexcept {
+  return guard(err, [&]() -> Status {
+    MR_TRY(check_memory(memory));
+    mr_memory_stats stats = MR_MEMORY_STATS_INIT;
+    memory->stats(&stats);
+    const auto& device = memory->backend().devices()[static_cast<size_t>(memory->device())];
+    const std::string text = mr::memory_summary(stats, device.name);
+    return mr::api::write_text(text.c_str(), out, capacity, out_length);
+  });
+}
+
+mr_status mr_memory_visit(mr_memory* memory, mr_memory_visit_fn visit, void* user,
+                          mr_error* err) noexcept {
+  return guard(err, [&]() -> Status {
+    MR_TRY(check_memory(memory));
+    if (visit == nullptr) return mr::invalid("visit", "is NULL");
+    memory->visit(visit, user);
     return {};
   });
 }

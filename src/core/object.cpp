@@ -5,21 +5,16 @@
 namespace mr {
 namespace {
 
-std::atomic<uint32_t> generation{0};
-
 // Objects with a reference to drop, the latest first.
 std::atomic<Object*> due{nullptr};
 
 // Registered when the library is loaded; an atomic increment is all that a fork handler may do.
-const int registered =
-    pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+[[maybe_unused]] const int registered =
+    pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
 
 }  // namespace
 
-uint32_t fork_generation() {
-  (void)registered;
-  return generation.load(std::memory_order_relaxed);
-}
+std::atomic<uint32_t> fork_count{0};
 
 // An object may be set aside more than once before it is due (each lease of a reserve holds a
 // reference), and it has one link: a second time while it waits only counts, by keeping the

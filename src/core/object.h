@@ -8,8 +8,10 @@
 namespace mr {
 
 // How often this process is the child of a fork that happened after the library was loaded: an
-// object made under another generation must not touch a device or a thread any more.
-uint32_t fork_generation();
+// object made under another generation must not touch a device or a thread any more. Counted by
+// object.cpp alone; a variable, because every call of the interface reads it.
+extern std::atomic<uint32_t> fork_count;
+inline uint32_t fork_generation() { return fork_count.load(std::memory_order_relaxed); }
 
 enum class ObjectKind : uint32_t {
   kMemory = 0x6d656d31,

@@ -60,7 +60,8 @@ inline bool contains(const std::vector<PoolStream*>& streams, const PoolStream* 
 
 enum class BlockState : uint8_t { kFree, kAllocated, kPending, kCached, kChunk };
 
-struct Block {
+// On cache lines of its own: blocks that lie side by side in the store belong to several threads.
+struct alignas(128) Block {
   char* address = nullptr;
   uint64_t bytes = 0;
   Block* earlier = nullptr;  // Chain or FreeBins: spare, free, cached or pending blocks

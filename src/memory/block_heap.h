@@ -25,6 +25,7 @@ struct OwnedBins {
   FreeBins<Block, rows_up_to(kChunkBits)> small;
   bool empty() const { return large.empty() && small.empty(); }
   Block* any() const { return !large.empty() ? large.any() : small.any(); }
+  const Block* largest() const { return !large.empty() ? large.largest() : small.largest(); }
   template <class Visit>
   void for_each(Visit&& visit) const {
     large.for_each(visit);

@@ -65,22 +65,85 @@ void CachingPool::Turn::leave() {
 
 // ---- The short way ------------------------------------------------------------------------------
 
+namespace {
+
+// 0 is no block.
+uint64_t name_of(const Block& block) {
+  return uint64_t{block.generation} << 32 | (uint64_t{block.index} + 1);
+}
+
+PoolStream* seated(const StreamRef& ref) {
+  return ref.seat != nullptr ? ref.seat->pool.load(std::memory_order_acquire) : nullptr;
+}
+
+}  // namespace
+
+// A block of this very size that the stream has freed before.
+void* CachingPool::allocate_cached(const StreamRef& ref, uint64_t bytes, uint32_t tag,
+                                   uint64_t* out_block) noexcept {
+  PoolStream* stream = seated(ref);
+  if (stream == nullptr || stream->pool != this) return nullptr;
+  if (bytes - 1 >= kMaxBlockBytes) return nullptr;
+  const uint64_t rounded = round_to_class(bytes);
+  StreamFront& front = stream->front;
+  const std::lock_guard lock(*front.lock);
+  if (stream->id != ref.id) return nullptr;  // it serves another stream by now
+  Block* block = front.cached.pop(class_of(rounded));
+  if (block == nullptr) return nullptr;
+  block->state = BlockState::kAllocated;
+  block->active = true;
+  ++block->generation;
+  block->grant = {bytes, block->bytes, tag};
+  front.figures->taken_back(block->grant);
+  if (out_block != nullptr) *out_block = name_of(*block);
+  return block->address;
+}
+
+// `find` gives the allocated block that is meant, or null; it is called under a front's lock or
+// all.
+template <class Find>
+bool CachingPool::free_short(const StreamRef& ref, Find&& find) noexcept {
+  PoolStream* stream = seated(ref);
+  if (stream == nullptr || stream->pool != this) return false;
+  StreamFront& front = stream->front;
+  const std::lock_guard lock(*front.lock);
+  if (stream->id != ref.id) return false;
+  Block* block = find();
+  if (block == nullptr || block->uses.owner != stream || !block->uses.none_but_owner())
+    return false;
+  block->state = BlockState::kCached;
+  block->active = false;
+  front.cached.insert(*block);
+  front.figures->put_aside(block->grant);
+  return true;
+}
+
+bool CachingPool::free_cached(const StreamRef& ref, void* address) noexcept {
+  if (ref.seat == nullptr || ref.seat->may_be_captured()) return false;
+  return free_short(ref, [this, address] { return live_at(address); });
+}
+
+bool CachingPool::free_block_cached(const StreamRef& ref, uint64_t block) noexcept {
+  if (ref.seat == nullptr || ref.seat->may_be_captured()) return false;
+  return free_short(ref, [this, block] { return live_block(block); });
+}
+
+// ---- The long way -------------------------------------------------------------------------------
+
 Status CachingPool::allocate(StreamRef ref, uint64_t bytes, uint64_t alignment, uint32_t tag,
-                             void** out) {
+                             void** out, uint64_t* out_block) {
   Request request;
   request.stream_id = ref.id;
   const bool possible = BlockHeap::shape(bytes, alignment, &request.shape);
   request.grant = {bytes, request.shape.bytes, tag};
-  if (void* cached = possible ? allocate_cached(ref, request) : nullptr; cached != nullptr) {
-    return *out = cached, Status();
-  }
+  Block* block = nullptr;
   {
     Turn turn(*this);
     if (!possible) return out_of_memory(turn, request);
     collect_ties();
     request.stream = meet(ref);
     if (request.stream != nullptr) drain(*request.stream);
-    Block* block = find(request);
+    block = find(request);
     if (block == nullptr) {
       if (request.stream != nullptr) {
         CaptureInfo capture;
@@ -99,61 +162,35 @@ Status CachingPool::allocate(StreamRef ref, uint64_t bytes, uint64_t alignment, 
     if (block != nullptr) {
       block = &heap_.claim(*block, request.stream, request.shape);
       heap_.prepare(*block, request.shape);
-      return *out = hand_out(*block, request), Status();
+      block = &hand_out(*block, request);
     }
   }
-  return allocate_slowly(&request, out);
-}
-
-// A block of this very size that the stream has freed before, or null.
-void* CachingPool::allocate_cached(StreamRef ref, const Request& request) noexcept {
-  PoolStream* stream =
-      ref.seat != nullptr ? ref.seat->pool.load(std::memory_order_acquire) : nullptr;
-  if (stream == nullptr || stream->pool != this) return nullptr;
-  StreamFront& front = stream->front;
-  const std::lock_guard lock(*front.lock);
-  if (stream->id != ref.id) return nullptr;  // it serves another stream by now
-  Block* block = front.cached.pop(class_of(request.shape.bytes));
-  if (block == nullptr) return nullptr;
-  if (gap_to(block->address, request.shape.alignment) != 0) {
-    front.cached.insert(*block);
-    return nullptr;
-  }
-  block->state = BlockState::kAllocated;
-  block->active = true;
-  ++block->generation;
-  block->grant = request.grant;
-  front.figures->granted(request.grant);
-  front.figures->settle();
-  return block->address;
+  if (block == nullptr) MR_TRY(allocate_slowly(&request, &block));
+  if (out_block != nullptr) *out_block = name_of(*block);
+  *out = block->address;
+  return {};
 }
 
 Status CachingPool::free(StreamRef ref, void* address) {
-  return free_block(ref, [this, address]() -> Block* { return live_at(address); });
+  return free_found(ref, [this, address] { return live_at(address); });
 }
 
-// `find` gives the allocated block that is meant, or null; it is called under a front's lock or
-// all.
+Status CachingPool::free_block(StreamRef ref, uint64_t block) {
+  return free_found(ref, [this, block] { return live_block(block); });
+}
+
 template <class Find>
-Status CachingPool::free_block(StreamRef ref, Find&& find) {
-  PoolStream* seated =
-      ref.seat != nullptr ? ref.seat->pool.load(std::memory_order_acquire) : nullptr;
-  if (seated != nullptr && seated->pool == this) {
-    bool captured = false;
-    MR_TRY(may_be_captured(ref, &captured));
-    StreamFront& front = seated->front;
-    const std::lock_guard lock(*front.lock);
-    if (seated->id == ref.id && !captured) {
-      Block* block = find();
-      if (block != nullptr && block->uses.owner == seated && block->uses.none_but_owner()) {
-        block->state = BlockState::kCached;
-        block->active = false;
-        front.cached.insert(*block);
-        front.figures->freed(block->grant);
-        front.figures->finished(block->bytes);
-        front.figures->settle();
-        return {};
-      }
+Status CachingPool::free_found(StreamRef ref, Find&& find) {
+  if (ref.seat != nullptr) {
+    // The device is asked only where a capture may have begun without anybody here being told.
+    const uint32_t joined = ref.seat->joined.load(std::memory_order_relaxed);
+    CaptureInfo info;
+    if (ref.seat->may_be_captured()) {
+      MR_TRY(backend_.capture_info(device_, ref.native, &info));
+    }
+    if (info.state == CaptureState::kNone) {
+      ref.seat->left.store(joined, std::memory_order_relaxed);
+      if (free_short(ref, find)) return {};
     }
   }
   Turn turn(*this);
@@ -167,20 +204,6 @@ Status CachingPool::free_block(StreamRef ref, Find&& find) {
   block->uses.users.clear();
   drop_fences(*block);
   heap_.make_free(*block, nullptr);
-  return {};
-}
-
-// Asks the device only where a capture may have begun without anybody here being told.
-Status CachingPool::may_be_captured(StreamRef ref, bool* out) {
-  const uint32_t joined = ref.seat->joined.load(std::memory_order_relaxed);
-  if (!ref.seat->exposed.load(std::memory_order_relaxed) &&
-      joined == ref.seat->left.load(std::memory_order_relaxed)) {
-    return *out = false, Status();
-  }
-  CaptureInfo info;
-  MR_TRY(backend_.capture_info(device_, ref.native, &info));
-  *out = info.state != CaptureState::kNone;
-  if (!*out) ref.seat->left.store(joined, std::memory_order_relaxed);
   return {};
 }
 
@@ -209,19 +232,26 @@ Block* CachingPool::find(const Request& request) {
 }
 
 // The heap is prepared for it.
-void* CachingPool::hand_out(Block& block, const Request& request) noexcept {
+Block& CachingPool::hand_out(Block& block, const Request& request) noexcept {
   Block& taken = heap_.take(block, request.shape);
   taken.uses.owner = request.stream;
   taken.active = true;
   taken.grant = request.grant;
   figures_of(taken).granted(request.grant);
-  return taken.address;
+  return taken;
 }
 
 Block* CachingPool::live_at(const void* address) const noexcept {
   Block* block = heap_.find_address(address);
   const bool live =
       block != nullptr && block->address == address && block->state == BlockState::kAllocated;
+  return live ? block : nullptr;
+}
+
+Block* CachingPool::live_block(uint64_t name) noexcept {
+  Block* block = heap_.at_index(static_cast<uint32_t>(name) - 1);
+  const bool live =
+      block != nullptr && block->state == BlockState::kAllocated && block->generation == name >> 32;
   return live ? block : nullptr;
 }
 
@@ -324,33 +354,6 @@ Status CachingPool::use(StreamRef ref, void* address) {
   if (stream == nullptr || stream == block->uses.owner) return {};
   if (!contains(block->uses.users, stream)) block->uses.users.push_back(stream);
   return {};
-}
-
-void CachingPool::stats(mr_memory_stats* out) {
-  Turn turn(*this);
-  // Freed memory whose work has finished is not active any more. A device that cannot say so is
-  // lost, which the next call that can fail reports.
-  (void)poll();
-  figures_.settle();
-  Figures sum = figures_;
-  if (books_ == Books::kPerStream) {
-    streams_.for_each([&sum](const PoolStream& stream) { sum.add(stream.front.own_figures); });
-    sum.settle();
-  }
-  const uint32_t struct_size = out->struct_size;
-  *out = sum.read();
-  out->struct_size = struct_size;
-  out->limit_bytes = limit_;
-}
-
-void CachingPool::reset_peaks() {
-  Turn turn(*this);
-  figures_.settle();
-  figures_.reset_peaks();
-  streams_.for_each([](PoolStream& stream) {
-    stream.front.figures->settle();
-    stream.front.figures->reset_peaks();
-  });
 }
 
 }  // namespace mr

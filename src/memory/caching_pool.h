@@ -37,15 +37,25 @@ class CachingPool final : public Pool {
   // Waits for queued work, then gives everything back, live allocations included.
   ~CachingPool() override;
 
-  Status allocate(StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag,
-                  void** out) override;
+  Status allocate(StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag, void** out,
+                  uint64_t* out_block = nullptr) override;
   Status free(StreamRef stream, void* address) override;
+  Status free_block(StreamRef stream, uint64_t block) override;
+
+  // The short way for the same, with the default alignment; where it cannot be taken, null or
+  // false, and nothing has happened. tag is known.
+  void* allocate_cached(const StreamRef& stream, uint64_t bytes, uint32_t tag,
+                        uint64_t* out_block) noexcept;
+  bool free_cached(const StreamRef& stream, void* address) noexcept;
+  bool free_block_cached(const StreamRef& stream, uint64_t block) noexcept;
+
   Status use(StreamRef stream, void* address) override;
   Status trim(uint64_t target_bytes, uint64_t* out_reserved) override;
   Status set_limit(uint64_t limit_bytes) override;
   void retire(StreamRef stream) noexcept override;
   void stats(mr_memory_stats* out) override;
   void reset_peaks() override;
+  void visit(mr_memory_visit_fn visit, void* user) override;
   void abandon() noexcept override;
 
  private:
@@ -64,20 +74,24 @@ class CachingPool final : public Pool {
   };
 
   // caching_pool.cpp
-  void* allocate_cached(StreamRef ref, const Request& request) noexcept;
   template <class Find>
-  Status free_block(StreamRef ref, Find&& find);
-  Status may_be_captured(StreamRef ref, bool* out);
+  bool free_short(const StreamRef& ref, Find&& find) noexcept;
+  template <class Find>
+  Status free_found(StreamRef ref, Find&& find);
   PoolStream* meet(StreamRef ref);
   Block* find(const Request& request);
-  void* hand_out(Block& block, const Request& request) noexcept;
+  Block& hand_out(Block& block, const Request& request) noexcept;
   Block* live_at(const void* address) const noexcept;
+  Block* live_block(uint64_t block) noexcept;
   void leave_live(Block& block) noexcept;
   void drain(PoolStream& stream) noexcept;
   void drain_all() noexcept;
   Figures& figures_of(const Block& block) noexcept;
   Status close(Block& block, PoolStream& stream);
   Status tie(Block& block, PoolStream& stream, Closing* closing);
+
+  // caching_pool_report.cpp
+  void describe_blocks(mr_memory_stats* out) const;
 
   // caching_pool_pending.cpp
   void make_pending(Block& block, PoolStream* owner, bool active) noexcept;
@@ -93,7 +107,7 @@ class CachingPool final : public Pool {
   void take_over(PoolStream& stream, Fence* point) noexcept;
 
   // caching_pool_ladder.cpp
-  Status allocate_slowly(Request* request, void** out);
+  Status allocate_slowly(Request* request, Block** out);
   Status climb(Turn& turn, Request* request, SetAside* aside, Block** out);
   Status borrow(const Request& request, Block** out);
   bool fits(const Block& pending, const Shape& shape) const;
@@ -130,6 +144,8 @@ class CachingPool final : public Pool {
   bool paged_;
   bool abandoned_ = false;
   Figures figures_;
+  uint64_t waits_ = 0;  // see mr_memory_stats
+  uint64_t taken_over_ = 0;
   BlockHeap heap_;
   Chain<Block> pending_;
   StreamFences streams_;

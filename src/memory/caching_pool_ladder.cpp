@@ -16,7 +16,7 @@ bool is_smaller(const Block& a, const Block& b) {
 
 }  // namespace
 
-Status CachingPool::allocate_slowly(Request* request, void** out) {
+Status CachingPool::allocate_slowly(Request* request, Block** out) {
   std::lock_guard slow(slow_mutex_);
   Turn turn(*this);
   // The new memory's block, and those that it is cut with.
@@ -27,7 +27,7 @@ Status CachingPool::allocate_slowly(Request* request, void** out) {
   aside.give_back();
   block = &heap_.claim(*block, request->stream, request->shape);
   heap_.prepare(*block, request->shape);
-  *out = hand_out(*block, *request);
+  *out = &hand_out(*block, *request);
   return {};
 }
 
@@ -82,6 +82,8 @@ Status CachingPool::borrow(const Request& request, Block** out) {
     if (status.ok()) status = streams_.wait(*request.stream, *fence);
   }
   MR_TRY(status);
+  ++waits_;
+  taken_over_ += request.shape.bytes;
   if (pending) {
     drop_fences(*block);
     leave_pending(*block);

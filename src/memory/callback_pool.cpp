@@ -59,7 +59,7 @@ Status CallbackPool::admit(StreamRef ref, const Grant& grant) {
 }
 
 Status CallbackPool::allocate(StreamRef ref, uint64_t bytes, uint64_t alignment, uint32_t tag,
-                              void** out) {
+                              void** out, uint64_t* out_block) {
   auto loan = std::make_unique<Loan>();
   loan->grant = {bytes, bytes, tag};
   {
@@ -83,8 +83,13 @@ Status CallbackPool::allocate(StreamRef ref, uint64_t bytes, uint64_t alignment,
   figures_.granted(loan->grant);
   figures_.settle();
   *out = loan->address;
+  if (out_block != nullptr) *out_block = reinterpret_cast<uintptr_t>(loan->address);
   loans_.insert(*loan.release());
   return {};
+}
+
+Status CallbackPool::free_block(StreamRef ref, uint64_t block) {
+  return free(ref, reinterpret_cast<void*>(static_cast<uintptr_t>(block)));
 }
 
 Status CallbackPool::free(StreamRef ref, void* address) {
@@ -197,6 +202,20 @@ void CallbackPool::stats(mr_memory_stats* out) {
   *out = figures_.read();
   out->struct_size = struct_size;
   out->limit_bytes = limit_;
+}
+
+void CallbackPool::visit(mr_memory_visit_fn see, void* user) {
+  std::lock_guard lock(mutex_);
+  loans_.for_each([&](Loan& loan) {
+    mr_memory_block out = MR_MEMORY_BLOCK_INIT;
+    out.address = out.segment_address = loan.address;
+    out.bytes = out.segment_bytes = loan.grant.bytes;
+    out.requested = loan.grant.requested;
+    out.stream = loan.uses.owner != nullptr ? loan.uses.owner->id : 0;
+    out.state = MR_BLOCK_ALLOCATED;
+    out.tag = loan.grant.tag;
+    see(user, &out);
+  });
 }
 
 void CallbackPool::reset_peaks() {

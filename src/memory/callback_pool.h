@@ -19,18 +19,20 @@ class CallbackPool final : public Pool {
   ~CallbackPool() override;
 
   // Refused while the stream is capturing: each allocation is growth.
-  Status allocate(StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag,
-                  void** out) override;
+  Status allocate(StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag, void** out,
+                  uint64_t* out_block = nullptr) override;
   // The stream given waits for the other streams that use the memory, so that it is free after that
   // stream as deallocate promises. CAPTURE_VIOLATION if there are others and one of all is
   // capturing.
   Status free(StreamRef stream, void* address) override;
+  Status free_block(StreamRef stream, uint64_t block) override;
   Status use(StreamRef stream, void* address) override;
   Status trim(uint64_t target_bytes, uint64_t* out_reserved) override;
   Status set_limit(uint64_t limit_bytes) override;
   void retire(StreamRef stream) noexcept override;
   void stats(mr_memory_stats* out) override;
   void reset_peaks() override;
+  void visit(mr_memory_visit_fn visit, void* user) override;
   void abandon() noexcept override;
 
  private:

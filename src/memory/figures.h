@@ -21,6 +21,14 @@ inline void set_counter(mr_counter* counter, uint64_t value) {
   counter->peak = std::max(counter->peak, value);
 }
 
+inline void rise(mr_counter* counter, uint64_t by) {
+  counter->current += by;
+  counter->total += by;
+  counter->peak = std::max(counter->peak, counter->current);
+}
+
+inline void sink(mr_counter* counter, uint64_t by) { counter->current -= by; }
+
 inline void reset_peak(mr_counter* counter) { counter->peak = counter->current; }
 
 // Under the pool's lock. `active` and `reserved` may go up and down within one operation; what
@@ -41,25 +49,39 @@ class Figures {
     ++stats_.driver_frees;
   }
   void granted(const Grant& grant) {
-    set_counter(&stats_.requested, stats_.requested.current + grant.requested);
-    set_counter(&stats_.allocated, stats_.allocated.current + grant.bytes);
-    mr_counter* tag = &stats_.tags[grant.tag];
-    set_counter(tag, tag->current + grant.bytes);
+    rise(&stats_.requested, grant.requested);
+    rise(&stats_.allocated, grant.bytes);
+    rise(&stats_.tags[grant.tag], grant.bytes);
     active_ += grant.bytes;
     ++stats_.allocations;
   }
   // Freed by the caller; it stays active until finished().
   void freed(const Grant& grant) {
-    set_counter(&stats_.requested, stats_.requested.current - grant.requested);
-    set_counter(&stats_.allocated, stats_.allocated.current - grant.bytes);
-    mr_counter* tag = &stats_.tags[grant.tag];
-    set_counter(tag, tag->current - grant.bytes);
+    sink(&stats_.requested, grant.requested);
+    sink(&stats_.allocated, grant.bytes);
+    sink(&stats_.tags[grant.tag], grant.bytes);
     ++stats_.frees;
   }
   // Freed memory that was counted as finished elsewhere is active here.
   void lingers(uint64_t bytes) { active_ += bytes; }
   // No queued work can use these bytes any more, or only such as the next user is ordered behind.
   void finished(uint64_t bytes) { active_ -= bytes; }
+  // granted() and settle() for memory that was reserved already; freed(), finished() and settle()
+  // for memory that stays so. They are most of what a cached allocation costs.
+  void taken_back(const Grant& grant) {
+    granted(grant);
+    set_counter(&stats_.active, active_);
+    sink(&stats_.inactive, grant.bytes);
+  }
+  void put_aside(const Grant& grant) {
+    sink(&stats_.requested, grant.requested);
+    sink(&stats_.allocated, grant.bytes);
+    sink(&stats_.tags[grant.tag], grant.bytes);
+    ++stats_.frees;
+    active_ -= grant.bytes;
+    sink(&stats_.active, grant.bytes);
+    rise(&stats_.inactive, grant.bytes);
+  }
   void retried() { ++stats_.retries; }
   void out_of_memory() { ++stats_.out_of_memory; }
 

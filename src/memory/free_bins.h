@@ -64,6 +64,18 @@ class FreeBins {
   }
   T* any() const noexcept { return first_from(0); }
 
+  // Takes as long as there are items in the highest class that has any.
+  T* largest() const noexcept {
+    if (rows_ == 0) return nullptr;
+    const uint32_t row = highest(rows_);
+    T* best = nullptr;
+    for (T* item = heads_[row * kStepsPerRow + highest(bits_[row])]; item != nullptr;
+         item = item->later) {
+      if (best == nullptr || item->bytes > best->bytes) best = item;
+    }
+    return best;
+  }
+
   // visit(item) may not change the bins.
   template <class Visit>
   void for_each(Visit&& visit) const {
@@ -77,6 +89,9 @@ class FreeBins {
   }
 
  private:
+  static uint32_t highest(uint64_t bits) {
+    return 63u - static_cast<uint32_t>(std::countl_zero(bits));
+  }
   static uint32_t lowest(uint64_t bits) { return static_cast<uint32_t>(std::countr_zero(bits)); }
 
   void set_head(uint32_t at, T* item) noexcept {

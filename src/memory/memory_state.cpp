@@ -87,7 +87,10 @@ Status mr_memory::create(const mr_memory_config& config, Ref<mr_memory>* out) {
 
 Status mr_memory::create(mr::Backend& backend, int device, const mr_memory_config& config,
                          Ref<mr_memory>* out) {
-  if (config.flags != 0) return mr::invalid("config.flags", "holds unknown bits", config.flags, 0);
+  if ((config.flags & ~MR_MEMORY_LOCK_PER_STREAM) != 0) {
+    return mr::invalid("config.flags", "holds unknown bits", config.flags,
+                       MR_MEMORY_LOCK_PER_STREAM);
+  }
   if ((config.allocate == nullptr) != (config.deallocate == nullptr)) {
     return mr::invalid("config.allocate", "needs config.deallocate, and the other way round");
   }
@@ -96,7 +99,12 @@ Status mr_memory::create(mr::Backend& backend, int device, const mr_memory_confi
     if (config.allocate != nullptr) {
       memory->pool_ = std::make_unique<mr::CallbackPool>(backend, device, config);
     } else {
-      memory->pool_ = std::make_unique<mr::CachingPool>(backend, device, config.limit_bytes);
+      using Books = mr::CachingPool::Books;
+      const bool apart = (config.flags & MR_MEMORY_LOCK_PER_STREAM) != 0;
+      auto caching = std::make_unique<mr::CachingPool>(backend, device, config.limit_bytes,
+                                                       apart ? Books::kPerStream : Books::kShared);
+      memory->caching_ = caching.get();
+      memory->pool_ = std::move(caching);
     }
     memory->pinned_ = std::make_unique<mr::PinnedMemory>(backend, device, config);
     *out = std::move(memory);
@@ -104,17 +112,41 @@ Status mr_memory::create(mr::Backend& backend, int device, const mr_memory_confi
   });
 }
 
+void* mr_memory::allocate_cached(const StreamRef& stream, uint64_t bytes, uint32_t tag,
+                                 uint64_t* out_block) noexcept {
+  if (caching_ == nullptr || tag >= MR_TAG_COUNT) return nullptr;
+  return caching_->allocate_cached(stream, bytes, tag, out_block);
+}
+
+bool mr_memory::free_cached(const StreamRef& stream, void* address) noexcept {
+  return caching_ != nullptr && caching_->free_cached(stream, address);
+}
+
+bool mr_memory::free_block_cached(const StreamRef& stream, uint64_t block) noexcept {
+  return caching_ != nullptr && caching_->free_block_cached(stream, block);
+}
+
 Status mr_memory::allocate(StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag,
-                           void** out) {
+                           void** out, uint64_t* out_block) {
   if (forked()) return mr::forked_memory();
   if (tag >= MR_TAG_COUNT) return mr::invalid("tag", "is unknown", tag, MR_TAG_COUNT - 1);
   if (alignment != 0 && (!std::has_single_bit(alignment) || alignment > mr::kMaxAlignment)) {
     return mr::invalid("alignment", "is not a power of two up to 2 MiB")
         .say(std::to_string(alignment).c_str());
   }
-  if (bytes == 0) return *out = nullptr, Status();
-  return mr::guarded(
-      [&] { return pool_->allocate(stream, bytes, std::max(alignment, mr::kGranule), tag, out); });
+  if (bytes == 0) {
+    if (out_block != nullptr) *out_block = 0;
+    return *out = nullptr, Status();
+  }
+  return mr::guarded([&] {
+    return pool_->allocate(stream, bytes, std::max(alignment, mr::kGranule), tag, out, out_block);
+  });
+}
+
+Status mr_memory::free_block(StreamRef stream, uint64_t block) {
+  if (forked()) return mr::forked_memory();
+  if (block == 0) return {};
+  return mr::guarded([&] { return pool_->free_block(stream, block); });
 }
 
 Status mr_memory::free(StreamRef stream, void* address) {
@@ -154,6 +186,10 @@ void mr_memory::stats(mr_memory_stats* out) {
   out->device_total = total;
   const uint64_t explained = free + out->reserved.current;
   out->external = total > explained ? total - explained : 0;
+}
+
+void mr_memory::visit(mr_memory_visit_fn see, void* user) {
+  if (!forked()) pool_->visit(see, user);
 }
 
 void mr_memory::reset_peaks() {

@@ -26,6 +26,10 @@ struct StreamSeat {
   // How often the stream may have become part of a capture, and up to which of these times the
   // device has said since that it is in none.
   std::atomic<uint32_t> joined{0}, left{0};
+  bool may_be_captured() const {
+    return exposed.load(std::memory_order_relaxed) ||
+           joined.load(std::memory_order_relaxed) != left.load(std::memory_order_relaxed);
+  }
 };
 
 // A stream as memory sees it. id 0 with a null handle: no stream; the memory is idle before and
@@ -36,6 +40,7 @@ struct StreamRef {
   StreamSeat* seat = nullptr;
 };
 
+class CachingPool;
 class PinnedMemory;
 class Pool;
 
@@ -57,13 +62,20 @@ struct mr_memory final : mr::Object {
 
   // See the functions of the same names in memory.h. alignment 0 means 256.
   mr::Status allocate(mr::StreamRef stream, uint64_t bytes, uint64_t alignment, uint32_t tag,
-                      void** out);
+                      void** out, uint64_t* out_block = nullptr);
   mr::Status free(mr::StreamRef stream, void* address);
+  mr::Status free_block(mr::StreamRef stream, uint64_t block);
+  // See CachingPool; for a memory of this process.
+  void* allocate_cached(const mr::StreamRef& stream, uint64_t bytes, uint32_t tag,
+                        uint64_t* out_block) noexcept;
+  bool free_cached(const mr::StreamRef& stream, void* address) noexcept;
+  bool free_block_cached(const mr::StreamRef& stream, uint64_t block) noexcept;
   mr::Status use(mr::StreamRef stream, void* address);
   mr::Status trim(uint64_t target_bytes, uint64_t* out_reserved);
   mr::Status set_limit(uint64_t limit_bytes);
   void stats(mr_memory_stats* out);
   void reset_peaks();
+  void visit(mr_memory_visit_fn visit, void* user);
 
   // Pinned host memory; counted in stats.pinned. Blocking.
   mr::Status allocate_pinned(uint64_t bytes, void** out);
@@ -80,5 +92,6 @@ struct mr_memory final : mr::Object {
   mr::Backend* backend_;
   int device_;
   std::unique_ptr<mr::Pool> pool_;
+  mr::CachingPool* caching_ = nullptr;  // the same, where it is one
   std::unique_ptr<mr::PinnedMemory> pinned_;
 };

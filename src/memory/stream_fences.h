@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
@@ -86,6 +87,10 @@ class StreamFences {
   // Waits for every stream that is still there, and every fence: before memory goes back unseen.
   void quiesce() noexcept;
 
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& [id, stream] : streams_) visit(std::as_const(*stream));
+  }
   template <class Visit>
   void for_each(Visit&& visit) {
     for (auto& [id, stream] : streams_) visit(*stream);

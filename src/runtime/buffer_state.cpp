@@ -16,7 +16,11 @@ Status mr_buffer::create(mr_stream& stream, uint64_t bytes, uint32_t kind, uint3
   if (bytes > 0 && kind == MR_MEMORY_PINNED) {
     MR_TRY(context.memory().allocate_pinned(bytes, &buffer->data_));
   } else if (bytes > 0) {
-    MR_TRY(context.watch(context.memory().allocate(stream.ref(), bytes, 0, tag, &buffer->data_)));
+    mr_memory& memory = context.memory();
+    buffer->data_ = memory.allocate_cached(stream.ref(), bytes, tag, nullptr);
+    if (buffer->data_ == nullptr) {
+      MR_TRY(context.watch(memory.allocate(stream.ref(), bytes, 0, tag, &buffer->data_)));
+    }
   }
   *out = std::move(buffer);
   return {};
@@ -35,6 +39,7 @@ mr_buffer::~mr_buffer() {
 // here.
 void mr_buffer::free_device_memory() noexcept {
   mr_memory& memory = context().memory();
+  if (memory.free_cached(stream_->ref(), data_)) return;
   const Status freed = memory.free(stream_->ref(), data_);
   if (freed.code != MR_OUT_OF_HOST_MEMORY) return;
   bool idle = stream_->synchronize().ok();

@@ -28,6 +28,7 @@ struct mr_context final : mr::Object {
 
   // OK while the context can work: not forked, no fault latched. One relaxed load on the fast path.
   mr::Status check_alive() const;
+  bool is_alive() const { return !forked() && !lost_.load(std::memory_order_acquire); }
   // Passes a status through, latching the first DEVICE_LOST with the operators that streams ran
   // last.
   mr::Status watch(mr::Status status);

@@ -134,6 +134,10 @@ static const named_function functions[] = {
     {"mr_sample_workspace", (any_function)mr_sample_workspace},
     {"mr_sample_kernel", (any_function)mr_sample_kernel},
     {"mr_abi_layout", (any_function)mr_abi_layout},
+    {"mr_memory_allocate_block", (any_function)mr_memory_allocate_block},
+    {"mr_memory_free_block", (any_function)mr_memory_free_block},
+    {"mr_memory_summary", (any_function)mr_memory_summary},
+    {"mr_memory_visit", (any_function)mr_memory_visit},
     {"mr_get_api", (any_function)mr_get_api},
 };
 

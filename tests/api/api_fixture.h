@@ -48,7 +48,7 @@ inline mr_memory_stats stats_of(mr_memory* memory) {
 inline bool same_figures(mr_memory_stats a, mr_memory_stats b) {
   for (mr_memory_stats* stats : {&a, &b}) {
     stats->device_free = stats->external = 0;
-    stats->out_of_memory = 0;
+    stats->out_of_memory = stats->address_bytes = stats->largest_free = 0;
   }
   return std::memcmp(&a, &b, sizeof a) == 0;
 }

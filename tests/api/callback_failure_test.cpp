@@ -119,7 +119,7 @@ TEST_CASE("a refusal fails the call that needs the memory, and nothing else happ
       // Nothing that only enqueues is among them.
       CHECK(asking ==
             "memory_allocate buffer_create stream_create stream_wrap stream_reserve_capture "
-            "graph_pool_create ring_create ");
+            "graph_pool_create ring_create memory_allocate_block ");
     }
     CHECK(allocator.live == 0);
   }
@@ -170,7 +170,7 @@ TEST_CASE("one function without the other, and other wrong configurations") {
   CHECK(mr_memory_create(&config, &memory, &error) == MR_INVALID_ARGUMENT);
   CHECK(std::string(error.text).find("config.allocate") == 0);
   config = allocator.config();
-  config.flags = 1;
+  config.flags = 2;
   CHECK(mr_memory_create(&config, &memory, &error) == MR_INVALID_ARGUMENT);
   config = allocator.config();
   config.backend = 9;

@@ -104,6 +104,31 @@ void add_memory(std::vector<EntryPoint>& all) {
                  }});
 }
 
+void add_blocks(std::vector<EntryPoint>& all) {
+  all.push_back({"memory_allocate_block",
+                 {{kMemory, "memory"}, {kStream, "stream", true}},
+                 [](Scene& s, const Handles& h, mr_error* e) {
+                   mr_block block = 0;
+                   return mr_memory_allocate_block(h.memory(), h.stream(), 40 * kMiB, 0, 0, &block,
+                                                   &s.made_address, e);
+                 }});
+  // Of no block, since a scene keeps none; what a name does: memory_api_test.cpp.
+  all.push_back({"memory_free_block",
+                 {{kMemory, "memory"}, {kStream, "stream", true}},
+                 [](Scene&, const Handles& h, mr_error* e) {
+                   return mr_memory_free_block(h.memory(), h.stream(), 0, e);
+                 }});
+  all.push_back(
+      {"memory_summary", {{kMemory, "memory"}}, [](Scene&, const Handles& h, mr_error* e) {
+         char text[4096];
+         return mr_memory_summary(h.memory(), text, sizeof text, nullptr, e);
+       }});
+  all.push_back({"memory_visit", {{kMemory, "memory"}}, [](Scene&, const Handles& h, mr_error* e) {
+                   return mr_memory_visit(
+                       h.memory(), [](void*, const mr_memory_block*) {}, nullptr, e);
+                 }});
+}
+
 void add_context(std::vector<EntryPoint>& all) {
   all.push_back({"context_create",
                  {{kMemory, "config.memory", true}},

@@ -6,6 +6,7 @@
 namespace test {
 
 void add_memory(std::vector<EntryPoint>& all);
+void add_blocks(std::vector<EntryPoint>& all);
 void add_context(std::vector<EntryPoint>& all);
 void add_stream(std::vector<EntryPoint>& all);
 void add_event(std::vector<EntryPoint>& all);

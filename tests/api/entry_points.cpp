@@ -107,6 +107,7 @@ std::vector<EntryPoint> entry_points() {
   all.push_back({"abi_layout", {}, [](Scene&, const Handles&, mr_error* e) {
                    return mr_abi_layout(0, nullptr, nullptr, nullptr, nullptr, e);
                  }});
+  add_blocks(all);
   return all;
 }
 

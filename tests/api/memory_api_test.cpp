@@ -227,6 +227,46 @@ TEST_CASE("B04: a stream of another context is refused, and the buffer is still 
   CHECK(x.value() == 4);
 }
 
+TEST_CASE("blocks: a name frees its own allocation once, and no other") {
+  both_modes([](Engine& engine) {
+    const uint64_t before = stats_of(engine.memory).requested.current;
+    void *first = nullptr, *second = nullptr;
+    mr_block one = 0, two = 0;
+    const auto take = [&](uint64_t bytes, mr_block* block, void** out) {
+      return mr_memory_allocate_block(engine.memory, engine.a, bytes, 0, MR_TAG_KV, block, out,
+                                      nullptr);
+    };
+    const auto give_block = [&](mr_block block, mr_error* error = nullptr) {
+      return mr_memory_free_block(engine.memory, engine.a, block, error);
+    };
+    for (const uint64_t bytes : {uint64_t{1}, 100 * test::kKiB}) {
+      MR_OK_OR_FAIL(take(bytes, &one, &first));
+      CHECK(one != 0);
+      CHECK(give_block(one) == MR_OK);
+      MR_OK_OR_FAIL(take(bytes, &two, &second));
+      CHECK(second == first);  // the same memory under another name
+      CHECK(two != one);
+      mr_error error = {};
+      CHECK(give_block(one, &error) == MR_INVALID_ARGUMENT);
+      CHECK(error.text[0] != '\0');
+      CHECK(mr_memory_free(engine.memory, engine.a, second, nullptr) == MR_OK);
+      CHECK(give_block(two) == MR_INVALID_ARGUMENT);
+    }
+    CHECK(give_block(0) == MR_OK);
+    CHECK(give_block(~mr_block{0}) == MR_INVALID_ARGUMENT);
+    void* nothing = &first;
+    CHECK(take(0, &one, &nothing) == MR_OK);
+    CHECK(one == 0);
+    CHECK(nothing == nullptr);
+    MR_OK_OR_FAIL(
+        mr_memory_allocate_block(engine.memory, nullptr, 64, 512, 0, &one, &first, nullptr));
+    CHECK(mr_memory_free_block(engine.memory, nullptr, one, nullptr) == MR_OK);
+    CHECK(mr_memory_allocate_block(engine.memory, engine.a, 64, 0, 0, nullptr, &first, nullptr) ==
+          MR_INVALID_ARGUMENT);
+    CHECK(stats_of(engine.memory).requested.current == before);
+  });
+}
+
 TEST_CASE(
     "B04: a memory refuses a stream whose context uses another, and takes those that share it") {
   Engine engine, foreign, sharing("inline", "", engine.memory);

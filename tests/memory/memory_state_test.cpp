@@ -120,7 +120,7 @@ TEST_CASE("configs: both callbacks or neither, no unknown flag, a device that ex
   FakeBackend device;
   mr::Ref<mr_memory> memory;
   mr_memory_config config = MR_MEMORY_CONFIG_INIT;
-  config.flags = 1;
+  config.flags = 2;
   CHECK(mr_memory::create(device, 0, config, &memory).code == MR_INVALID_ARGUMENT);
   config.flags = 0;
   config.deallocate = [](void*, void*, uint64_t, uint32_t, int32_t, void*) {};

@@ -1,5 +1,6 @@
 // Random calls against a model, with the fake device looking on; and threads.
 #include <atomic>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -13,7 +14,10 @@ namespace {
 // work on another stream than the memory's own is declared, and ordered by the caller.
 class Program {
  public:
-  Program(uint32_t seed, uint64_t limit) : f_(limit, 512 * kMiB), random_(seed) {
+  using Books = mr::CachingPool::Books;
+
+  Program(uint32_t seed, uint64_t limit, bool paged = true, Books books = Books::kShared)
+      : f_(limit, 512 * kMiB, paged, books), random_(seed) {
     for (StreamRef& stream : streams_) stream = f_.device.stream();
   }
 
@@ -228,17 +232,32 @@ class Program {
 }  // namespace
 
 TEST_CASE("random calls keep every promise") {
+  using Books = mr::CachingPool::Books;
   const struct {
     uint32_t seed;
     uint64_t limit;
     int operations;
-  } rows[] = {{1, 48 * kMiB, 100000}, {2, 16 * kMiB, 60000}, {3, 64 * kMiB, 40000}};
-  for (const auto& row : rows) {
-    CAPTURE(row.seed);
-    Program program(row.seed, row.limit);
-    program.run(row.operations);
-    CHECK(program.stats().out_of_memory > 0);
-    CHECK(program.stats().retries > 0);
+    bool paged;
+    Books books;
+  } rows[] = {{1, 48 * kMiB, 100000, true, Books::kShared},
+              {2, 16 * kMiB, 40000, true, Books::kPerStream},
+              {3, 64 * kMiB, 40000, true, Books::kPerStream},
+              {4, 48 * kMiB, 40000, false, Books::kShared},
+              {5, 16 * kMiB, 40000, false, Books::kPerStream}};
+  // MR_STRESS asks for more: so many operations in all, on ever new seeds.
+  const char* more = std::getenv("MR_STRESS");
+  const long long all = more != nullptr ? std::atoll(more) : 1;
+  long long done = 0;
+  for (uint32_t round = 0; done < all; ++round) {
+    for (const auto& row : rows) {
+      const uint32_t seed = row.seed + 100 * round;
+      CAPTURE(seed);
+      Program program(seed, row.limit, row.paged, row.books);
+      program.run(row.operations);
+      CHECK(program.stats().out_of_memory > 0);
+      CHECK(program.stats().retries > 0);
+      done += row.operations;
+    }
   }
 }
 
@@ -251,7 +270,11 @@ TEST_CASE("the same calls give the same addresses") {
 TEST_CASE("threads, each with a stream of its own, share one pool") {
   constexpr int kThreads = 4;
   constexpr int kRounds = 3000;
-  PoolFixture f(24 * kMiB);
+  using Books = mr::CachingPool::Books;
+  Books books = Books::kShared;
+  SUBCASE("with shared books") {}
+  SUBCASE("with books per stream") { books = Books::kPerStream; }
+  PoolFixture f(24 * kMiB, 1024 * kMiB, true, books);
   StreamRef streams[kThreads];
   for (StreamRef& stream : streams) stream = f.device.stream();
   std::mutex mutex;
@@ -266,7 +289,7 @@ TEST_CASE("threads, each with a stream of its own, share one pool") {
     for (int i = 0; i < kRounds; ++i) {
       Piece piece{nullptr, 1 + random() % (i % 16 == 0 ? 2 * kMiB : 32 * kKiB), 0};
       const auto tag = static_cast<uint32_t>(random() % MR_TAG_COUNT);
-      const Status status = f.pool.allocate(own, piece.bytes, 256, tag, &piece.address);
+      const Status status = allocate(f.pool, own, piece.bytes, 256, tag, &piece.address);
       if (status.ok()) {
         piece.life = ++lives;
         f.work(own, piece);

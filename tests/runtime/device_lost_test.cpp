@@ -111,13 +111,16 @@ TEST_CASE("the log hears of it once, and its callback may ask for the context's 
 TEST_CASE(
     "every later call on the context says so, but for what has nothing to do with its device") {
   // Memory and descriptions live on; what only tells about the context may be asked.
-  const std::set<std::string> fine = {
-      "tensor_pack",        "tensor_from_dlpack",   "tensor_import_dlpack",
-      "tensor_to_dlpack",   "tensor_export_dlpack", "probe",
-      "device_query",       "dependency",           "memory_create",
-      "memory_trim",        "memory_set_limit",     "memory_get_stats",
-      "memory_reset_peaks", "context_create",       "context_device",
-      "context_set_option", "context_get_option",   "abi_layout"};
+  const std::set<std::string> fine = {"tensor_pack",          "tensor_from_dlpack",
+                                      "tensor_import_dlpack", "tensor_to_dlpack",
+                                      "tensor_export_dlpack", "probe",
+                                      "device_query",         "dependency",
+                                      "memory_create",        "memory_trim",
+                                      "memory_set_limit",     "memory_get_stats",
+                                      "memory_summary",       "memory_visit",
+                                      "memory_reset_peaks",   "context_create",
+                                      "context_device",       "context_set_option",
+                                      "context_get_option",   "abi_layout"};
   for (const char* mode : {"host.streams=inline", "host.streams=deferred"}) {
     Scene scene(mode);
     (void)scene.handles.context()->watch(fault("error 700"));

@@ -6,6 +6,7 @@ use std::os::raw::{c_char, c_void};
 
 pub type mr_status = i32;
 pub type mr_dtype = u32;
+pub type mr_block = u64;
 pub const MR_VERSION_MAJOR: i32 = 0;
 pub const MR_VERSION_MINOR: i32 = 1;
 pub const MR_VERSION_PATCH: i32 = 0;
@@ -64,6 +65,11 @@ pub const MR_TAG_KV: u32 = 2;
 pub const MR_TAG_ACTIVATIONS: u32 = 3;
 pub const MR_TAG_WORKSPACE: u32 = 4;
 pub const MR_TAG_COUNT: u32 = 5;
+pub const MR_MEMORY_LOCK_PER_STREAM: u32 = 1;
+pub const MR_MEMORY_PEAKS_ARE_BOUNDS: u32 = 1;
+pub const MR_BLOCK_FREE: u32 = 0;
+pub const MR_BLOCK_ALLOCATED: u32 = 1;
+pub const MR_BLOCK_PENDING: u32 = 2;
 pub const MR_LOG_ERROR: i32 = 1;
 pub const MR_LOG_WARNING: i32 = 2;
 pub const MR_LOG_INFO: i32 = 3;
@@ -170,6 +176,10 @@ pub type mr_allocate_fn =
 /// See millrace/memory.h.
 pub type mr_deallocate_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, address: *mut c_void, bytes: u64, kind: u32, ordinal: i32, native_stream: *mut c_void)>;
+
+/// See millrace/memory.h.
+pub type mr_memory_visit_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, block: *const mr_memory_block)>;
 
 /// See millrace/context.h.
 pub type mr_log_fn =
@@ -388,6 +398,11 @@ pub struct mr_memory_stats {
     pub device_free: u64,
     pub device_total: u64,
     pub external: u64,
+    pub waits: u64,
+    pub taken_over: u64,
+    pub largest_free: u64,
+    pub graph_bytes: u64,
+    pub address_bytes: u64,
 }
 impl mr_memory_stats {
     /// MR_MEMORY_STATS_INIT.
@@ -411,9 +426,54 @@ impl mr_memory_stats {
         device_free: 0,
         device_total: 0,
         external: 0,
+        waits: 0,
+        taken_over: 0,
+        largest_free: 0,
+        graph_bytes: 0,
+        address_bytes: 0,
     };
 }
 impl Default for mr_memory_stats {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// See millrace/memory.h.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_memory_block {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub segment_address: *mut c_void,
+    pub segment_bytes: u64,
+    pub address: *mut c_void,
+    pub bytes: u64,
+    pub requested: u64,
+    pub stream: u64,
+    pub state: u32,
+    pub tag: u32,
+    pub graphs: u32,
+    pub reserved: u32,
+}
+impl mr_memory_block {
+    /// MR_MEMORY_BLOCK_INIT.
+    pub const INIT: mr_memory_block = mr_memory_block {
+        struct_size: core::mem::size_of::<mr_memory_block>() as u32,
+        flags: 0,
+        segment_address: ptr::null_mut(),
+        segment_bytes: 0,
+        address: ptr::null_mut(),
+        bytes: 0,
+        requested: 0,
+        stream: 0,
+        state: 0,
+        tag: 0,
+        graphs: 0,
+        reserved: 0,
+    };
+}
+impl Default for mr_memory_block {
     fn default() -> Self {
         Self::INIT
     }
@@ -1244,6 +1304,14 @@ pub struct mr_api {
         Option<unsafe extern "C" fn(stream: *mut mr_stream, args: *const mr_sample_args, out: *mut mr_kernel_info, err: *mut mr_error) -> mr_status>,
     pub abi_layout:
         Option<unsafe extern "C" fn(index: u32, out_struct: *mut *const c_char, out_field: *mut *const c_char, out_offset: *mut u32, out_size: *mut u32, err: *mut mr_error) -> mr_status>,
+    pub memory_allocate_block:
+        Option<unsafe extern "C" fn(memory: *mut mr_memory, stream: *mut mr_stream, bytes: u64, alignment: u64, tag: u32, out_block: *mut mr_block, out: *mut *mut c_void, err: *mut mr_error) -> mr_status>,
+    pub memory_free_block:
+        Option<unsafe extern "C" fn(memory: *mut mr_memory, stream: *mut mr_stream, block: mr_block, err: *mut mr_error) -> mr_status>,
+    pub memory_summary:
+        Option<unsafe extern "C" fn(memory: *mut mr_memory, out: *mut c_char, capacity: u64, out_length: *mut u64, err: *mut mr_error) -> mr_status>,
+    pub memory_visit:
+        Option<unsafe extern "C" fn(memory: *mut mr_memory, visit: mr_memory_visit_fn, user: *mut c_void, err: *mut mr_error) -> mr_status>,
 }
 
 /// The type of `mr_get_api`.
@@ -1498,6 +1566,14 @@ extern "C" {
     pub fn mr_sample_kernel(stream: *mut mr_stream, args: *const mr_sample_args, out: *mut mr_kernel_info, err: *mut mr_error) -> mr_status;
     /// See millrace/api.h.
     pub fn mr_abi_layout(index: u32, out_struct: *mut *const c_char, out_field: *mut *const c_char, out_offset: *mut u32, out_size: *mut u32, err: *mut mr_error) -> mr_status;
+    /// See millrace/memory.h.
+    pub fn mr_memory_allocate_block(memory: *mut mr_memory, stream: *mut mr_stream, bytes: u64, alignment: u64, tag: u32, out_block: *mut mr_block, out: *mut *mut c_void, err: *mut mr_error) -> mr_status;
+    /// See millrace/memory.h.
+    pub fn mr_memory_free_block(memory: *mut mr_memory, stream: *mut mr_stream, block: mr_block, err: *mut mr_error) -> mr_status;
+    /// See millrace/memory.h.
+    pub fn mr_memory_summary(memory: *mut mr_memory, out: *mut c_char, capacity: u64, out_length: *mut u64, err: *mut mr_error) -> mr_status;
+    /// See millrace/memory.h.
+    pub fn mr_memory_visit(memory: *mut mr_memory, visit: mr_memory_visit_fn, user: *mut c_void, err: *mut mr_error) -> mr_status;
     /// See millrace/api.h.
     pub fn mr_get_api(major_min: u32, major_max: u32, minor_min: u32, out: *mut *const mr_api, err: *mut mr_error) -> mr_status;
 }
