@@ -304,6 +304,24 @@ extern "C" const char* memory_peers() {
     return Peer{"", [touch](uint64_t bytes) { return touch(), bytes; },
                 [touch](uint64_t) { touch(); }};
   });
+  // The same without memory: where two threads share a core's arithmetic, this falls, the other
+  // not.
+  scale("control: arithmetic alone", [&](int) {
+    const auto compute = [](uint64_t seed) {
+      uint64_t a = seed, b = seed + 1, c = seed + 2, d = seed + 3;
+      for (int i = 0; i < 20; ++i) {
+        a = a * 6364136223846793005u + 1;
+        b = b * 6364136223846793005u + 3;
+        c = (c ^ (c >> 7)) + 5;
+        d = (d ^ (d << 9)) + 7;
+      }
+      return a ^ b ^ c ^ d;
+    };
+    return Peer{"", compute, [compute](uint64_t it) {
+                  static thread_local volatile uint64_t sink;
+                  sink = compute(it);
+                }};
+  });
   scale("PyTorch", [&](int t) {
     const cudaStream_t mine = natives[static_cast<size_t>(t)];
     return Peer{"", TAKE({ return number(torch_memory::raw_alloc_with_stream(bytes, mine)); }),
