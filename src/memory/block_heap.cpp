@@ -14,7 +14,7 @@ bool merges(const Block* other, const PoolStream* owner) {
 // The first block at least as large as the shape that leaves it so much after alignment.
 template <class Bins>
 Block* first_fit(const Bins& bins, const Shape& shape) {
-  Block* block = bins.first_from(class_of(shape.bytes));
+  Block* block = bins.lowest_from(class_of(shape.bytes));
   if (block == nullptr || shape.alignment == kGranule) return block;
   if (block->bytes - shape.bytes >= gap_to(block->address, shape.alignment)) return block;
   return bins.first_from(class_of(round_to_class(shape.need())));

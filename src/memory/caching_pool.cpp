@@ -67,6 +67,10 @@ void CachingPool::Turn::leave() {
 
 namespace {
 
+// Larger blocks always go back to the heap: set aside unmerged, a few of them would keep what lives
+// long from finding its place.
+constexpr uint64_t kMostCached = uint64_t{16} << 20;
+
 // 0 is no block.
 uint64_t name_of(const Block& block) {
   return uint64_t{block.generation} << 32 | (uint64_t{block.index} + 1);
@@ -83,7 +87,7 @@ void* CachingPool::allocate_cached(const StreamRef& ref, uint64_t bytes, uint32_
                                    uint64_t* out_block) noexcept {
   PoolStream* stream = seated(ref);
   if (stream == nullptr || stream->pool != this) return nullptr;
-  if (bytes - 1 >= kMaxBlockBytes) return nullptr;
+  if (bytes - 1 >= kMostCached) return nullptr;
   const uint64_t rounded = round_to_class(bytes);
   StreamFront& front = stream->front;
   const std::lock_guard lock(*front.lock);
@@ -109,8 +113,8 @@ bool CachingPool::free_short(const StreamRef& ref, Find&& find) noexcept {
   const std::lock_guard lock(*front.lock);
   if (stream->id != ref.id) return false;
   Block* block = find();
-  if (block == nullptr || block->uses.owner != stream || !block->uses.none_but_owner())
-    return false;
+  if (block == nullptr || block->bytes > kMostCached) return false;
+  if (block->uses.owner != stream || !block->uses.none_but_owner()) return false;
   block->state = BlockState::kCached;
   block->active = false;
   front.cached.insert(*block);
@@ -142,8 +146,10 @@ Status CachingPool::allocate(StreamRef ref, uint64_t bytes, uint64_t alignment, 
     if (!possible) return out_of_memory(turn, request);
     collect_ties();
     request.stream = meet(ref);
-    if (request.stream != nullptr) drain(*request.stream);
-    block = find(request);
+    // What is set aside may merge to what is asked for; a large request that needs none of it
+    // leaves it where it is.
+    if (block == nullptr && request.stream != nullptr) drain(*request.stream);
+    if (block == nullptr) block = find(request);
     if (block == nullptr) {
       if (request.stream != nullptr) {
         CaptureInfo capture;
@@ -181,6 +187,7 @@ Status CachingPool::free_block(StreamRef ref, uint64_t block) {
 
 template <class Find>
 Status CachingPool::free_found(StreamRef ref, Find&& find) {
+  bool known_free = false;  // of captures
   if (ref.seat != nullptr) {
     // The device is asked only where a capture may have begun without anybody here being told.
     const uint32_t joined = ref.seat->joined.load(std::memory_order_relaxed);
@@ -190,6 +197,7 @@ Status CachingPool::free_found(StreamRef ref, Find&& find) {
     }
     if (info.state == CaptureState::kNone) {
       ref.seat->left.store(joined, std::memory_order_relaxed);
+      known_free = true;
       if (free_short(ref, find)) return {};
     }
   }
@@ -197,13 +205,14 @@ Status CachingPool::free_found(StreamRef ref, Find&& find) {
   Block* block = find();
   if (block == nullptr) return not_allocated();
   PoolStream* stream = meet(ref);
-  if (stream != nullptr) return close(*block, *stream);
-  // The caller knows it to be idle, whoever used it.
+  const bool alone = known_free && block->uses.owner == stream && block->uses.none_but_owner();
+  if (stream != nullptr && !alone) return close(*block, *stream);
+  // Without a stream the caller knows it to be idle, whoever used it.
   leave_live(*block);
   figures_of(*block).finished(block->bytes);
   block->uses.users.clear();
   drop_fences(*block);
-  heap_.make_free(*block, nullptr);
+  heap_.make_free(*block, stream);
   return {};
 }
 

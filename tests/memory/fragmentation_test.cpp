@@ -23,7 +23,7 @@ struct Replay : PoolFixture {
       void*& slot = slots[step.slot];
       const StreamRef stream = streams[step.stream];
       const Status status = step.bytes != 0
-                                ? pool.allocate(stream, step.bytes, 256, MR_TAG_ACTIVATIONS, &slot)
+                                ? allocate(pool, stream, step.bytes, 256, MR_TAG_ACTIVATIONS, &slot)
                                 : pool.free(stream, slot);
       if (!status.ok()) ++failed;
     }
@@ -32,13 +32,6 @@ struct Replay : PoolFixture {
   std::vector<StreamRef> streams;
   std::vector<void*> slots;
 };
-
-// Where the goal is not reached, the ratio is printed and not asserted. With blocks of mixed
-// lifetimes (T3) the ratio hangs on chance: over the seeds 1 to 40 it is 1.13 to 1.35, half of them
-// above 1.21. Of the three seeds that the goal names, 9 reserves 1.263 times its peak.
-bool misses_goal(const TraceModel& model) {
-  return std::string_view(model.name) == "T3" && model.seed == 9;
-}
 
 std::string read_error(const std::string& text) {
   std::istringstream in(text);
@@ -54,6 +47,8 @@ std::string rmm_error(const std::string& rows) {
 
 }  // namespace
 
+// The seeds of T3 are three of many: blocks of mixed lifetimes lie as chance will have it, and over
+// more seeds some miss the goal, with an exact best fit too (memory_replay --model T3 --seed N).
 TEST_CASE("on each model, little more is reserved than was asked for, and repeats are free") {
   for (const TraceModel& model : trace_models()) {
     CAPTURE(model.title());
@@ -66,11 +61,7 @@ TEST_CASE("on each model, little more is reserved than was asked for, and repeat
     CHECK(second.requested.peak == script.peak_bytes);
     const double ratio =
         static_cast<double>(second.reserved.peak) / static_cast<double>(script.peak_bytes);
-    if (misses_goal(model)) {
-      MESSAGE("reserved / requested is " << ratio << ", and should be " << model.goal);
-    } else {
-      CHECK(ratio <= model.goal);
-    }
+    CHECK(ratio <= model.goal);
     for (int repeat = 3; repeat <= 5; ++repeat) {
       f.run(script);
       const mr_memory_stats now = f.stats();

@@ -74,6 +74,7 @@ TEST_CASE("trim stops at its target, and waits for queued work only if it must")
   CHECK_FALSE(f.device.idle(a));
   CHECK(f.trim(5 * kMiB) == 4 * kMiB);
   CHECK(f.device.idle(a));
+  CHECK(f.trim(2 * kMiB) == 2 * kMiB);
   f.work(a, live);
   const Piece part = f.take(a, kMiB);
   f.work(a, part);
