@@ -5,7 +5,7 @@
 namespace mr {
 namespace {
 
-constexpr uint64_t kMaxPiece = uint64_t{256} << 20;
+constexpr uint64_t kMaxPiece = uint64_t{64} << 20;
 
 uint64_t in_units(uint64_t bytes) {
   return (bytes + BlockHeap::kUnit - 1) & ~(BlockHeap::kUnit - 1);
