@@ -1,5 +1,6 @@
 // Cost of memory on the host backend, through the C interface: nanoseconds for one allocation and
-// its free, the median of several runs with the lowest and highest.
+// its free, the median of several runs with the lowest and highest. What other allocators take:
+// memory_peers.py; whole traces: memory_replay.cpp.
 //
 //   memory_bench
 //
@@ -69,6 +70,44 @@ void churn(Device& device, mr_stream* stream, size_t live, uint64_t most, uint32
   }
 }
 
+// The same size over and over, by address or by the block's name.
+void same(Device& device, mr_stream* stream, bool by_block) {
+  mr_error err;
+  for (int i = 0; i < kPairs; ++i) {
+    void* address = nullptr;
+    mr_block block = 0;
+    if (by_block) {
+      require(mr_memory_allocate_block(device.memory, stream, 1 << 20, 0, MR_TAG_OTHER, &block,
+                                       &address, &err),
+              err);
+      require(mr_memory_free_block(device.memory, stream, block, &err), err);
+    } else {
+      require(mr_memory_allocate(device.memory, stream, 1 << 20, 0, MR_TAG_OTHER, &address, &err),
+              err);
+      require(mr_memory_free(device.memory, stream, address, &err), err);
+    }
+  }
+}
+
+// Leaves a thousand free blocks between a thousand that are in use, which it returns.
+std::vector<void*> make_holes(Device& device, mr_stream* stream) {
+  mr_error err;
+  std::vector<void*> all(2000, nullptr), kept;
+  for (size_t i = 0; i < all.size(); ++i) {
+    require(mr_memory_allocate(device.memory, stream, 40000 + i % 50 * 1000, 0, MR_TAG_OTHER,
+                               &all[i], &err),
+            err);
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i % 2 == 0) {
+      require(mr_memory_free(device.memory, stream, all[i], &err), err);
+    } else {
+      kept.push_back(all[i]);
+    }
+  }
+  return kept;
+}
+
 template <class Body>
 void row(const char* name, Device& device, Body&& body) {
   using Clock = std::chrono::steady_clock;
@@ -96,6 +135,15 @@ int main() {
   Device device;
   mr_stream* const first = device.stream();
   mr_stream* const second = device.stream();
+  row("1 MiB, by address", device, [&] { same(device, first, false); });
+  row("1 MiB, by block", device, [&] { same(device, first, true); });
+  const std::vector<void*> kept = make_holes(device, first);
+  row("1 MiB, by address, 1000 holes", device, [&] { same(device, first, false); });
+  row("1 MiB, by block, 1000 holes", device, [&] { same(device, first, true); });
+  mr_error err;
+  for (void* address : kept) {
+    require(mr_memory_free(device.memory, first, address, &err), err);
+  }
   row("4 KiB, one at a time", device, [&] { churn(device, first, 1, 0, 1); });
   row("4 KiB, no stream", device, [&] { churn(device, nullptr, 1, 0, 1); });
   row("1 B to 64 KiB, 100 live", device, [&] { churn(device, first, 100, 64 << 10, 2); });
