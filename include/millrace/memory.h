@@ -83,7 +83,9 @@ MR_API mr_status mr_memory_allocate(mr_memory* memory, mr_stream* stream, uint64
  * these streams is capturing, the memory stays active until the graph that is being recorded is
  * gone; the host application's own allocator cannot keep it so, and where it serves, memory that
  * several streams use is not freed while one of them is capturing (CAPTURE_VIOLATION). address
- * NULL is accepted. Errors: INVALID_ARGUMENT for an address this memory did not hand out or that
+ * NULL is accepted. On a hit no driver call is made, unless the stream is wrapped or was given out
+ * by mr_stream_native(): the device is then asked whether it is capturing, which costs about as
+ * much as the free. Errors: INVALID_ARGUMENT for an address this memory did not hand out or that
  * is already free; CAPTURE_VIOLATION as above. [host] */
 MR_API mr_status mr_memory_free(mr_memory* memory, mr_stream* stream, void* address,
                                 mr_error* err) MR_NOEXCEPT;

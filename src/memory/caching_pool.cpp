@@ -1,4 +1,5 @@
-// The calls that most programs make all the time: allocate on a hit, free, use.
+// The calls that most programs make all the time: allocate on a hit, free, use. The short way takes
+// one lock, the stream's front's; the long way takes all.
 #include "memory/caching_pool.h"
 
 namespace mr {
@@ -146,10 +147,9 @@ Status CachingPool::allocate(StreamRef ref, uint64_t bytes, uint64_t alignment, 
     if (!possible) return out_of_memory(turn, request);
     collect_ties();
     request.stream = meet(ref);
-    // What is set aside may merge to what is asked for; a large request that needs none of it
-    // leaves it where it is.
-    if (block == nullptr && request.stream != nullptr) drain(*request.stream);
-    if (block == nullptr) block = find(request);
+    // What is set aside may merge to what is asked for.
+    if (request.stream != nullptr) drain(*request.stream);
+    block = find(request);
     if (block == nullptr) {
       if (request.stream != nullptr) {
         CaptureInfo capture;
@@ -207,7 +207,8 @@ Status CachingPool::free_found(StreamRef ref, Find&& find) {
   PoolStream* stream = meet(ref);
   const bool alone = known_free && block->uses.owner == stream && block->uses.none_but_owner();
   if (stream != nullptr && !alone) return close(*block, *stream);
-  // Without a stream the caller knows it to be idle, whoever used it.
+  // The stream's own, and too large for its front; or, without a stream, known to be idle by the
+  // caller, whoever used it.
   leave_live(*block);
   figures_of(*block).finished(block->bytes);
   block->uses.users.clear();

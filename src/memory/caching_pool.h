@@ -130,8 +130,9 @@ class CachingPool final : public Pool {
 
   Backend& backend_;
   const int device_;
-  // Held by whoever takes memory from the device, gives it back or waits for it, so that hits of
-  // other threads need not. Taken before mutex_; no callback needs it.
+  // Held by whoever takes memory from the device or gives it back, so that hits of other threads
+  // need not, and let go while queued work is waited for. Taken before mutex_; no callback needs
+  // it.
   std::mutex slow_mutex_;
   // With the locks of all fronts, guards all that follows; let go around calls that may wait for
   // the device. A front's lock alone guards the front, its figures, and the blocks that its stream

@@ -196,7 +196,7 @@ BlockHeap::Prospect CachingPool::prospect(bool after_waiting) const {
 }
 
 // Waits until all work that cached memory waits for is done, but for streams that are capturing.
-// The lock is let go meanwhile; what is freed by then is not waited for.
+// All locks are let go meanwhile, so no plan may be open; what is freed by then is not waited for.
 Status CachingPool::wait_for_work(Turn& turn) {
   MR_TRY(fence_late());
   Status status;
@@ -207,11 +207,14 @@ Status CachingPool::wait_for_work(Turn& turn) {
   std::vector<Fence*> fences;
   streams_.last_fences(&fences);
   status = turn.pause([&] {
+    // Others may grow meanwhile: what is waited for may need what they are about to enqueue.
+    slow_mutex_.unlock();
     Status first;
     for (const Fence* fence : fences) {
       const Status finished = streams_.finish(*fence);
       if (first.ok()) first = finished;
     }
+    slow_mutex_.lock();
     return first;
   });
   for (Fence* fence : fences) streams_.release(*fence);

@@ -288,7 +288,7 @@ TEST_CASE("R43: a free does not wait for the device, nor for a thread that does"
     f.give(f.a, x);
     CHECK(f.device.counts.synchronisations == 0);
     // One thread waits for stream a. Another one goes on with b, which a may be waiting for in
-    // turn: it frees what both work with, and enqueues more.
+    // turn: it frees what both work with, enqueues more, and needs more memory for it.
     std::atomic<bool> done{false};
     std::atomic<int> slow_calls{0};
     std::atomic<int> failures{0};
@@ -302,6 +302,8 @@ TEST_CASE("R43: a free does not wait for the device, nor for a thread that does"
         failures += !f.pool.free(f.b, shared.address).ok();
         failures += !f.pool.allocate(f.b, 256, 256, MR_TAG_OTHER, &address).ok();
         f.device.touch(f.b, address, 256, life);
+        failures += !f.pool.free(f.b, address).ok();
+        failures += !f.pool.allocate(f.b, 8 * kMiB, 256, MR_TAG_OTHER, &address).ok();
         failures += !f.pool.free(f.b, address).ok();
         done = true;
       });
