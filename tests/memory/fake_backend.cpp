@@ -5,7 +5,6 @@
 namespace test {
 namespace {
 
-constexpr uint64_t kPage = FakeBackend::kPage;
 
 void join(Clock* into, const Clock& from) {
   if (into->size() < from.size()) into->resize(from.size());
