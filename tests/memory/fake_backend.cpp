@@ -5,7 +5,6 @@
 namespace test {
 namespace {
 
-
 void join(Clock* into, const Clock& from) {
   if (into->size() < from.size()) into->resize(from.size());
   for (size_t i = 0; i < from.size(); ++i) (*into)[i] = std::max((*into)[i], from[i]);
