@@ -52,6 +52,7 @@ class BlockHeap {
   static constexpr uint64_t kSmallLimit = AddressMap::kCoarse;  // the largest small block
   static constexpr uint64_t kChunkBytes = uint64_t{1} << kChunkBits;
   static constexpr uint64_t kUnit = uint64_t{2} << 20;  // what the device is asked for multiples of
+  static uint64_t in_units(uint64_t bytes) { return (bytes + kUnit - 1) & ~(kUnit - 1); }
 
   // What the device should be asked for.
   struct Growth {

@@ -7,10 +7,6 @@ namespace {
 
 constexpr uint64_t kMaxPiece = uint64_t{64} << 20;
 
-uint64_t in_units(uint64_t bytes) {
-  return (bytes + BlockHeap::kUnit - 1) & ~(BlockHeap::kUnit - 1);
-}
-
 }  // namespace
 
 void BlockHeap::add_range(char* address, uint64_t bytes) { ranges_.emplace(address, bytes); }

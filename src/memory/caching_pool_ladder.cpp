@@ -6,10 +6,6 @@
 namespace mr {
 namespace {
 
-uint64_t in_units(uint64_t bytes) {
-  return (bytes + BlockHeap::kUnit - 1) & ~(BlockHeap::kUnit - 1);
-}
-
 bool is_smaller(const Block& a, const Block& b) {
   return a.bytes != b.bytes ? a.bytes < b.bytes : a.address < b.address;
 }
@@ -158,7 +154,7 @@ Status CachingPool::trim_and_grow(Turn& turn, Request* request, SetAside* aside,
   for (int attempt = 0; attempt < 2 && *out == nullptr; ++attempt) {
     const uint64_t idle = prospect(false).releasable;
     if (idle == 0 || !makes_room(*request, idle)) return {};
-    give_back(turn, request->refused ? 0 : limit_ - in_units(request->shape.bytes));
+    give_back(turn, request->refused ? 0 : limit_ - BlockHeap::in_units(request->shape.bytes));
     MR_TRY(grow(turn, request, aside, out));
     if (*out != nullptr) figures_.retried();
   }
@@ -168,7 +164,7 @@ Status CachingPool::trim_and_grow(Turn& turn, Request* request, SetAside* aside,
 // Would giving `releasable` bytes back leave room for what the request needs? Where it would not,
 // the cache is left alone.
 bool CachingPool::makes_room(const Request& request, uint64_t releasable) {
-  const uint64_t bytes = in_units(paged_ ? request.shape.bytes : request.shape.need());
+  const uint64_t bytes = BlockHeap::in_units(paged_ ? request.shape.bytes : request.shape.need());
   if (limit_ != 0 && (bytes > limit_ || figures_.reserved() - releasable > limit_ - bytes)) {
     return false;
   }

@@ -14,8 +14,6 @@ namespace {
 // work on another stream than the memory's own is declared, and ordered by the caller.
 class Program {
  public:
-  using Books = mr::CachingPool::Books;
-
   Program(uint32_t seed, uint64_t limit, bool paged = true, Books books = Books::kShared)
       : f_(limit, 512 * kMiB, paged, books), random_(seed) {
     for (StreamRef& stream : streams_) stream = f_.device.stream();
@@ -232,7 +230,6 @@ class Program {
 }  // namespace
 
 TEST_CASE("random calls keep every promise") {
-  using Books = mr::CachingPool::Books;
   const struct {
     uint32_t seed;
     uint64_t limit;
@@ -270,7 +267,6 @@ TEST_CASE("the same calls give the same addresses") {
 TEST_CASE("threads, each with a stream of its own, share one pool") {
   constexpr int kThreads = 4;
   constexpr int kRounds = 3000;
-  using Books = mr::CachingPool::Books;
   Books books = Books::kShared;
   SUBCASE("with shared books") {}
   SUBCASE("with books per stream") { books = Books::kPerStream; }

@@ -44,10 +44,21 @@ inline Status allocate(mr::CachingPool& pool, StreamRef stream, uint64_t bytes, 
   return pool.allocate(stream, bytes, alignment, tag, out);
 }
 
+// How memory comes, and how it is accounted for.
+using Books = mr::CachingPool::Books;
+struct Kind {
+  bool paged;
+  Books books;
+};
+inline constexpr Kind kKinds[] = {{true, Books::kShared},
+                                  {true, Books::kPerStream},
+                                  {false, Books::kShared},
+                                  {false, Books::kPerStream}};
+
 struct PoolFixture {
   // The device of a fixture maps memory by pages, unless it is told not to.
   explicit PoolFixture(uint64_t limit = 0, uint64_t capacity = 1024 * kMiB, bool paged = true,
-                       mr::CachingPool::Books books = mr::CachingPool::Books::kShared)
+                       Books books = Books::kShared)
       : device(capacity, paged), pool(device, 0, limit, books) {}
   ~PoolFixture() { verify(); }
 

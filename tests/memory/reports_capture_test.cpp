@@ -6,17 +6,6 @@ using namespace test;
 
 namespace {
 
-using Books = mr::CachingPool::Books;
-
-struct Kind {
-  bool paged;
-  Books books;
-};
-constexpr Kind kKinds[] = {{true, Books::kShared},
-                           {true, Books::kPerStream},
-                           {false, Books::kShared},
-                           {false, Books::kPerStream}};
-
 struct Fixture : PoolFixture {
   explicit Fixture(const Kind& kind, uint64_t capacity = 1024 * kMiB)
       : PoolFixture(0, capacity, kind.paged, kind.books) {}

@@ -13,18 +13,6 @@ using namespace test;
 
 namespace {
 
-using Books = mr::CachingPool::Books;
-
-// How memory comes, and how it is accounted for.
-struct Kind {
-  bool paged;
-  Books books;
-};
-constexpr Kind kKinds[] = {{true, Books::kShared},
-                           {true, Books::kPerStream},
-                           {false, Books::kShared},
-                           {false, Books::kPerStream}};
-
 struct Fixture : PoolFixture {
   explicit Fixture(const Kind& kind, uint64_t limit = 0, uint64_t capacity = 1024 * kMiB)
       : PoolFixture(limit, capacity, kind.paged, kind.books) {}
